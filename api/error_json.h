@@ -1,0 +1,23 @@
+/*
+ * Errors as clients know them: one table of codes, names and statuses.
+ *
+ * Source   read specification, 2.6; ingest specification, 1.6 and 4.4
+ */
+#pragma once
+
+#include "api/http_message.h"
+
+/* "invalid_argument" and the like. */
+const char *error_connect_name(enum error_code code);
+
+/* The status that a Connect route answers. ERROR_NO_SPACE is 507 / resource_exhausted, ERROR_TOO_LARGE and ERROR_RATE_LIMITED 429. */
+int error_connect_status(enum error_code code);
+
+/* {"code":...,"message":...} without a newline, application/json: Connect routes and legacy reads. With ERROR_UNAVAILABLE also Retry-After. */
+void error_json_connect(const struct error *err, struct http_response *response);
+
+/*
+ * {"code":...,"message":...} and a newline, nosniff: /ingest and tenant errors of plain routes. The code's name follows from the status
+ * (ingest specification, 1.6).
+ */
+void error_json_plain(int status, const char *message, struct http_response *response);

@@ -1,0 +1,282 @@
+#include "base/arena.h"
+
+#include <stdalign.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define ONE_BY_ONE 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ONE_BY_ONE 1
+#endif
+#endif
+#ifndef ONE_BY_ONE
+#define ONE_BY_ONE 0
+#endif
+
+#define ALIGNMENT   alignof(max_align_t)
+#define FIRST_CHUNK ((size_t)16 << 10) /* most requests without a body fit */
+#define LAST_CHUNK  ((size_t)1 << 20)  /* chunks double up to this */
+
+struct chunk {
+	struct chunk *before;
+	size_t size; /* bytes behind this head */
+	size_t used;
+	max_align_t bytes[];
+};
+
+struct arena {
+	size_t limit;
+	size_t taken; /* bytes of all chunks, heads included; what `budget` was asked for */
+	size_t used;  /* bytes handed out */
+	struct budget *budget;
+	struct chunk *last;
+	bool overflowed;
+	bool starved; /* the budget, not the limit, said no */
+};
+
+struct arena *arena_new(size_t limit_bytes, struct budget *budget)
+{
+	struct arena *arena = mem_zalloc(1, sizeof(*arena));
+
+	arena->limit = limit_bytes;
+	arena->budget = budget;
+	return arena;
+}
+
+static void free_chunk(struct arena *arena, struct chunk *chunk)
+{
+	const size_t bytes = sizeof(*chunk) + chunk->size;
+
+	arena->taken -= bytes;
+	if (arena->budget)
+		budget_give(arena->budget, bytes);
+	free(chunk);
+}
+
+void arena_free(struct arena *arena)
+{
+	if (!arena)
+		return;
+	while (arena->last) {
+		struct chunk *chunk = arena->last;
+
+		arena->last = chunk->before;
+		free_chunk(arena, chunk);
+	}
+	free(arena);
+}
+
+void arena_reset(struct arena *arena)
+{
+	while (arena->last && (ONE_BY_ONE || arena->last->before)) {
+		struct chunk *chunk = arena->last;
+
+		arena->last = chunk->before;
+		free_chunk(arena, chunk);
+	}
+	if (arena->last)
+		arena->last->used = 0;
+	arena->used = 0;
+	arena->overflowed = arena->starved = false;
+}
+
+static struct chunk *add_chunk(struct arena *arena, size_t size)
+{
+	const size_t bytes = sizeof(struct chunk) + size;
+	struct chunk *chunk;
+
+	if (bytes < size || bytes > arena->limit - arena->taken) {
+		arena->overflowed = true;
+		return NULL;
+	}
+	if (arena->budget && !budget_take(arena->budget, bytes)) {
+		arena->overflowed = arena->starved = true;
+		return NULL;
+	}
+	chunk = malloc(bytes);
+	if (!chunk) {
+		if (arena->budget)
+			budget_give(arena->budget, bytes);
+		arena->overflowed = arena->starved = true;
+		return NULL;
+	}
+	chunk->before = arena->last;
+	chunk->size = size;
+	chunk->used = 0;
+	arena->taken += bytes;
+	arena->last = chunk;
+	return chunk;
+}
+
+/* A size for the next chunk that holds `size` bytes and does not pass the limit. */
+static size_t next_chunk_size(const struct arena *arena, size_t size)
+{
+	const size_t left = arena->limit - arena->taken;
+	size_t wanted = arena->last ? arena->last->size * 2 : FIRST_CHUNK;
+
+	if (wanted > LAST_CHUNK)
+		wanted = LAST_CHUNK;
+	if (left > sizeof(struct chunk) && wanted > left - sizeof(struct chunk))
+		wanted = (left - sizeof(struct chunk)) & ~(ALIGNMENT - 1);
+	return ONE_BY_ONE || wanted < size ? size : wanted;
+}
+
+void *arena_alloc_raw(struct arena *arena, size_t size)
+{
+	const size_t room = (size + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
+	struct chunk *chunk = arena->last;
+	void *bytes;
+
+	if (room < size || room > arena->limit) {
+		arena->overflowed = true;
+		return NULL;
+	}
+	if (ONE_BY_ONE || !chunk || chunk->size - chunk->used < room) {
+		/* exactly `size` when one by one, so that the byte behind it is poisoned */
+		chunk = add_chunk(arena, ONE_BY_ONE ? size : next_chunk_size(arena, room));
+		if (!chunk)
+			return NULL;
+	}
+	bytes = (char *)chunk->bytes + chunk->used;
+	chunk->used += ONE_BY_ONE ? size : room;
+	arena->used += room;
+	return bytes;
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+	void *bytes = arena_alloc_raw(arena, size);
+
+	if (bytes && size > 0)
+		memset(bytes, 0, size);
+	return bytes;
+}
+
+void *arena_array_raw(struct arena *arena, size_t count, size_t size)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(count, size, &bytes)) {
+		arena->overflowed = true;
+		return NULL;
+	}
+	return arena_alloc_raw(arena, bytes);
+}
+
+void *arena_array(struct arena *arena, size_t count, size_t size)
+{
+	void *bytes = arena_array_raw(arena, count, size);
+
+	if (bytes)
+		memset(bytes, 0, count * size);
+	return bytes;
+}
+
+/* Grows the last allocation of the last chunk where it stands. */
+static bool grow_in_place(struct arena *arena, const void *old, size_t old_size, size_t new_size)
+{
+	const size_t old_room = (old_size + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
+	const size_t new_room = (new_size + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
+	struct chunk *chunk = arena->last;
+
+	if (ONE_BY_ONE || !chunk || chunk->used < old_room || new_room < new_size ||
+	    (const char *)old != (const char *)chunk->bytes + (chunk->used - old_room) ||
+	    new_room - old_room > chunk->size - chunk->used)
+		return false;
+	chunk->used += new_room - old_room;
+	arena->used += new_room - old_room;
+	return true;
+}
+
+void *arena_resize(struct arena *arena, void *old, size_t old_size, size_t new_size)
+{
+	void *bytes;
+
+	if (old && (new_size <= old_size || grow_in_place(arena, old, old_size, new_size)))
+		return old;
+	bytes = arena_alloc_raw(arena, new_size);
+	if (bytes && old_size > 0)
+		memcpy(bytes, old, old_size);
+	return bytes;
+}
+
+struct str arena_copy(struct arena *arena, struct str bytes)
+{
+	char *copy;
+
+	if (bytes.length == SIZE_MAX)
+		return (struct str){ NULL, 0 };
+	copy = arena_alloc_raw(arena, bytes.length + 1);
+	if (!copy)
+		return (struct str){ NULL, 0 };
+	if (bytes.length > 0)
+		memcpy(copy, bytes.data, bytes.length);
+	copy[bytes.length] = '\0';
+	return (struct str){ copy, bytes.length };
+}
+
+struct str arena_printf(struct arena *arena, const char *format, ...)
+{
+	va_list args;
+	int length;
+	char *text;
+
+	va_start(args, format);
+	length = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	text = length < 0 ? NULL : arena_alloc_raw(arena, (size_t)length + 1);
+	if (!text)
+		return (struct str){ NULL, 0 };
+	va_start(args, format);
+	(void)vsnprintf(text, (size_t)length + 1, format, args);
+	va_end(args);
+	return (struct str){ text, (size_t)length };
+}
+
+bool arena_grow(struct arena *arena, void **array, size_t element_size, size_t *capacity)
+{
+	const size_t wanted = *capacity ? *capacity * 2 : 16;
+	size_t bytes;
+	void *grown;
+
+	if (wanted < *capacity || __builtin_mul_overflow(wanted, element_size, &bytes)) {
+		arena->overflowed = true;
+		return false;
+	}
+	grown = arena_resize(arena, *array, *capacity * element_size, bytes);
+	if (!grown)
+		return false;
+	*array = grown;
+	*capacity = wanted;
+	return true;
+}
+
+bool arena_overflowed(const struct arena *arena)
+{
+	return arena->overflowed;
+}
+
+size_t arena_used(const struct arena *arena)
+{
+	return arena->used;
+}
+
+size_t arena_limit(const struct arena *arena)
+{
+	return arena->limit;
+}
+
+int arena_error(const struct arena *arena, struct error *err)
+{
+	if (arena->starved)
+		return error_set(err, ERROR_UNAVAILABLE,
+		                 "memory.limit is used up by other requests; try again");
+	return error_set(err, ERROR_TOO_LARGE,
+	                 "the request needs more than the %zu bytes of memory that one may take",
+	                 arena->limit);
+}

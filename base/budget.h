@@ -1,0 +1,35 @@
+/*
+ * Memory that many share: the one number `memory.limit`, and parts of it.
+ *
+ * Shape    a counter with a limit. Arenas, queues and caches take from it before
+ *          they allocate and give back when they free.
+ * Units    bytes.
+ * Errors   budget_take() says false; the caller turns that into ERROR_UNAVAILABLE.
+ * Threads  any; the counter is atomic with relaxed order.
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct budget {
+	size_t limit;
+	_Atomic size_t used;
+};
+
+static inline void budget_init(struct budget *budget, size_t limit)
+{
+	budget->limit = limit;
+	atomic_init(&budget->used, 0);
+}
+
+/* True when `bytes` more fitted below the limit; then they count as used. */
+bool budget_take(struct budget *budget, size_t bytes);
+
+void budget_give(struct budget *budget, size_t bytes);
+
+static inline size_t budget_used(const struct budget *budget)
+{
+	return atomic_load_explicit(&budget->used, memory_order_relaxed);
+}

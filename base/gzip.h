@@ -1,0 +1,31 @@
+/*
+ * gzip, both ways: what senders compress and what readers accept compressed.
+ *
+ * Shape    several members back to back are one stream; bytes behind the last member are an
+ *          error. Whole bodies go through libdeflate into one buffer; the size is found by trying, never
+ *          by trusting the size that the stream declares.
+ * Errors   ERROR_INVALID for what is no gzip, is damaged or cut; ERROR_TOO_LARGE past limit_bytes
+ *          (work stops there); arena_error() when the arena is full.
+ * Threads  any: one libdeflate context per thread, made when first needed.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/strbuf.h"
+
+/* Whether the bytes begin as gzip does: 1f 8b. */
+static inline bool gzip_is(struct str bytes)
+{
+	return bytes.length >= 2 && (unsigned char)bytes.data[0] == 0x1f &&
+	       (unsigned char)bytes.data[1] == 0x8b;
+}
+
+/* Inflates all of `bytes` into the arena, at most limit_bytes. */
+int gzip_inflate(struct str bytes, size_t limit_bytes, struct arena *arena, struct str *out,
+                 struct error *err);
+
+/* Appends `bytes` as one gzip member (level 1: answers are made while somebody waits). */
+void gzip_deflate(struct str bytes, struct strbuf *out);

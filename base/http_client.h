@@ -1,0 +1,32 @@
+/*
+ * Outgoing HTTP: curl behind a face of ours.
+ *
+ * Shape    one request at a time on a client, connections are reused.
+ * Errors   ERROR_UNAVAILABLE when nobody answers, ERROR_TOO_LARGE when the answer is larger than the limit,
+ *          ERROR_INVALID for a bad URL. An HTTP status of 400 and more is an answer, not an error.
+ * Threads  a client belongs to one thread.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/strbuf.h"
+
+struct http_client;
+
+struct http_client_request {
+	const char *method;
+	const char *url;
+	const char *const *headers; /* "Name: value", NULL behind the last; or NULL */
+	struct str body;
+	int64_t timeout_ms; /* 0: 30,000 */
+	bool gzip;          /* accept a compressed answer */
+};
+
+int http_client_new(struct http_client **out, struct error *err);
+void http_client_free(struct http_client *client);
+DEFINE_FREEP(http_client)
+
+/* Appends the body of the answer to `answer` (whose limit bounds it) and gives its status. */
+int http_client_do(struct http_client *client, const struct http_client_request *request,
+                   struct strbuf *answer, int *out_status, struct error *err);

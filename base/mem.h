@@ -1,0 +1,24 @@
+/*
+ * Small memory, whose size our own code chose.
+ *
+ * Shape    these functions never return NULL: when the system has nothing left the
+ *          process stops with one line, and the service manager starts it again.
+ *          Sizes that a peer chose go through an arena or a limit first.
+ */
+#pragma once
+
+#include <stddef.h>
+
+/* count * size zeroed bytes. */
+void *mem_zalloc(size_t count, size_t size) __attribute__((returns_nonnull, malloc));
+
+/* `old`, grown or shrunk to count * size bytes; what is new is not zeroed. */
+void *mem_resize(void *old, size_t count, size_t size) __attribute__((returns_nonnull));
+
+char *mem_strdup(const char *text) __attribute__((returns_nonnull, malloc));
+
+/* length bytes of text and a NUL. */
+char *mem_strndup(const char *text, size_t length) __attribute__((returns_nonnull, malloc));
+
+/* free(*p), for CLEANUP on any pointer. */
+void mem_freep(void *pointer_to_pointer);

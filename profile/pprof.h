@@ -1,0 +1,50 @@
+/*
+ * pprof, in and out: our own bounded, single-pass reader and writer.
+ *
+ * Shape    reading makes a struct profile whose strings are views into `bytes`. Ids become indices; a reference that leads nowhere
+ *          becomes PROFILE_NONE. What the pipeline must refuse later, in its own order, is noted as faults.
+ * Errors   pprof_read(): ERROR_INVALID for malformed protobuf, ERROR_TOO_LARGE, arena_error().
+ * Threads  none.
+ * Source   ingest specification, 2.1, 2.4, 9; read specification, 3.3
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "profile/profile.h"
+
+/* What the reader saw and did not refuse; each has its message in the pipeline's table. */
+enum pprof_fault {
+	PPROF_LOCATION_ID_ZERO = 1 << 0,
+	PPROF_FUNCTION_ID_ZERO = 1 << 1,
+	PPROF_VALUE_COUNT = 1 << 2, /* a sample's values are not as many as the sample types */
+	PPROF_STRING_ZERO = 1 << 3, /* no string table, or entry 0 is not "" */
+	PPROF_SAMPLE_TYPE_STRING =
+		1 << 4, /* the following: a string index out of range (or negative) */
+	PPROF_LABEL_STRING = 1 << 5,
+	PPROF_FUNCTION_NAME_STRING = 1 << 6,
+	PPROF_SYSTEM_NAME_STRING = 1 << 7,
+	PPROF_FUNCTION_FILE_STRING = 1 << 8,
+	PPROF_MAPPING_FILE_STRING = 1 << 9,
+	PPROF_BUILD_ID_STRING = 1 << 10,
+};
+
+struct pprof_options {
+	size_t max_samples;            /* 0: no limit */
+	bool repair_zero_function_ids; /* old .NET clients: function[i].id = location[i].id when all are 0 */
+};
+
+struct pprof_input {
+	struct profile profile;
+	unsigned faults;      /* of pprof_fault */
+	size_t encoded_bytes; /* of the message, for limits */
+	size_t most_labels;   /* of one sample, numeric ones included */
+};
+
+/* `bytes` is the plain message (gzip is taken off by the caller). */
+int pprof_read(struct str bytes, const struct pprof_options *options, struct arena *arena,
+               struct pprof_input *out, struct error *err);
+
+/* Appends the message; every table is written as it stands, ids are index + 1. */
+void pprof_write(const struct profile *profile, struct strbuf *out);

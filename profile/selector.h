@@ -1,0 +1,57 @@
+/*
+ * Which series: Prometheus matchers over labels.
+ *
+ * Shape    a list of matchers, all of which must hold; an absent label counts as "". Parsed once into an arena;
+ *          regular expressions are compiled then (and released with selector_fini()).
+ *          An equality matcher on __name__ whose value has four or five colons means __profile_type__ (its first five parts).
+ * Errors   ERROR_INVALID: "LINE:COLUMN: parse error: ...".
+ * Threads  read-only after parsing; share freely.
+ * Source   read specification, 3.4.3 and 1.2
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/regex.h"
+#include "profile/label_set.h"
+
+#define SELECTOR_TEXT_MAX     65536 /* bytes */
+#define SELECTOR_MATCHERS_MAX 256
+
+enum matcher_op {
+	MATCH_EQUAL,
+	MATCH_NOT_EQUAL,
+	MATCH_REGEX,
+	MATCH_NOT_REGEX,
+};
+
+struct matcher {
+	struct str name;
+	enum matcher_op op;
+	struct str value; /* the pattern of a regex */
+	struct regex *regex;
+};
+
+struct selector {
+	struct matcher *matchers;
+	size_t count;
+	size_t capacity;
+	struct arena *arena;
+};
+
+void selector_init(struct selector *selector, struct arena *arena);
+void selector_fini(
+	struct selector *selector); /* frees compiled expressions; fine on a zeroed one */
+
+/* Adds the matchers of `text` ("TYPE{a="b"}", "{}", never empty); several calls AND together. */
+int selector_parse(struct selector *selector, struct str text, struct error *err);
+
+/* Adds name="value". */
+int selector_add_equal(struct selector *selector, struct str name, struct str value,
+                       struct error *err);
+
+/* Takes the matcher on `name` out and gives it; false when there is none. */
+bool selector_take(struct selector *selector, struct str name, struct matcher *out);
+
+bool matcher_matches(const struct matcher *matcher, struct str value);
+bool selector_matches(const struct selector *selector, const struct label_set *labels);
