@@ -1,27 +1,27 @@
 /*
  * The table of routes: server/routes.def.
  *
- * Shape    ROUTE(method, path, handler, flags, body_limit): exact paths. One list; the dispatcher, the metrics' route labels and docs/api/routes.md
- *          are made from it.
+ * Shape    ROUTE(method, path, handler, flags): exact paths. One list; the dispatcher, the
+ *          handlers' declarations (server/handlers.h) and the metrics' route labels are made
+ *          from it.
+ *          The body of a ROUTE_WRITE may be as large as -distributor.ingestion-body-limit-mb,
+ *          of others ROUTE_BODY_MAX. What is larger is answered before the handler.
  * Source   read specification, section 0; ingest specification, 1.1
  */
 #pragma once
 
 #include "server/exchange.h"
 
+#define ROUTE_BODY_MAX ((size_t)16 << 20) /* read specification, 2.7 */
+
 enum route_flag {
-	ROUTE_TENANT =
-		1
-		<< 0, /* needs a tenant: refused before the handler with the plain 401 (route without CONNECT) */
-	ROUTE_CONNECT =
-		1
-		<< 1, /* the handler does method, type and tenant itself, in Connect's order: server/rpc.h */
-	ROUTE_WRITE =
-		1
-		<< 2, /* several tenants are refused as for a write; the body may be as large as the ingest limit */
+	ROUTE_TENANT = 1 << 0,  /* needs a tenant: refused before the handler with the plain 401 */
+	ROUTE_CONNECT = 1 << 1, /* the handler begins with rpc_accept(), which does the tenant too */
+	ROUTE_WRITE = 1 << 2,   /* several tenants are refused as for a write */
 	ROUTE_ANY_METHOD = 1 << 3,
-	ROUTE_INLINE =
-		1 << 4, /* cheap: answered even when the queue is full (ready, healthz, metrics) */
+	ROUTE_INLINE = 1 << 4,  /* cheap: answered even when the queue is full */
+	ROUTE_GATEWAY = 1 << 5, /* other methods get 501, as from the reference's gateway */
+	ROUTE_NO_TENANT = 1 << 6, /* rpc_accept() asks for none: version.v1, health */
 };
 
 typedef enum exchange_state (*route_handler)(struct exchange *exchange);
@@ -31,8 +31,7 @@ struct route {
 	const char *path;
 	route_handler handler;
 	unsigned flags;
-	const char
-		*label; /* for metrics: the path in lower case, runs of other characters as '_' */
+	const char *label; /* for metrics: the path in lower case, runs of other characters as '_' */
 };
 
 /* The route of an exact path, or NULL. */

@@ -8,7 +8,11 @@
  *	...
  *	connect_reply(&call, &exchange->response);
  *
- * rpc_accept() also resolves the tenant (after method, type and body syntax: read specification, 5.1) and sets the deadline.
+ * Shape    rpc_accept() does method, content type, protocol version and encoding
+ *          (connect_accept()), then the deadline, and the tenant last but for what a codec
+ *          finds in the message. It fills exchange->tenant and exchange->cancel.
+ * Errors   false: the response is complete.
+ * Source   read specification, 2.1, 2.4 and 5.1
  */
 #pragma once
 
@@ -16,3 +20,10 @@
 #include "server/exchange.h"
 
 bool rpc_accept(struct exchange *exchange, struct connect_call *call);
+
+/*
+ * The same in two steps, for handlers that read the message between them: a message that
+ * cannot be read is answered before a missing tenant is.
+ */
+bool rpc_begin(struct exchange *exchange, struct connect_call *call);
+bool rpc_take_tenant(struct exchange *exchange);
