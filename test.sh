@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# ./test.sh [--all] [NAME]
+#
+# Installs what is missing (Debian, as root), builds with gcc and warnings as errors and once more with clang's address and
+# undefined-behaviour sanitizers, and runs every test that this machine can run: units, fuzz corpora, end-to-end tests,
+# conformance cases and recorded senders. Then formatting and clang-tidy of what changed. The last line has the totals.
+#
+#   --all   also the thread sanitizer, libFuzzer on every target, clang-tidy over everything, the long tests and the benchmarks
+#   NAME    only tests whose names match this regular expression, in the debug build
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+. deploy/packages.sh
+
+all=no
+only=
+for argument in "$@"; do
+	case $argument in
+	--all) all=yes ;;
+	-h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	-*) echo "test.sh: unknown option $argument" >&2; exit 2 ;;
+	*) only=$argument ;;
+	esac
+done
+
+# shellcheck disable=SC2086  # lists of words
+packages_need $packages_build $packages_test
+
+results=$PWD/build/results
+rm -rf "$results"
+mkdir -p "$results"
+began=$SECONDS
+
+say() {
+	printf '[%3d s] %s\n' $((SECONDS - began)) "$*"
+}
+
+# quietly LOG COMMAND... : its output only when it fails.
+quietly() {
+	local log=$1
+	shift
+	"$@" >"$log" 2>&1 && return 0
+	tail -n 60 "$log" >&2
+	return 1
+}
+
+# check NAME COMMAND... : one check that is no test of a build; counts in the totals.
+check() {
+	local name=$1
+	shift
+	if quietly "$results/$name.log" "$@"; then
+		echo "ok $name" >>"$results/checks.txt"
+	else
+		echo "failed $name" >>"$results/checks.txt"
+		say "FAILED $name"
+	fi
+}
+
+build() {
+	say "building $1"
+	quietly "$results/configure-$1.log" cmake --preset "$1" -DBUILD_TESTING=ON &&
+		quietly "$results/build-$1.log" cmake --build --preset "$1" || {
+		echo "failed build of $1" >>"$results/checks.txt"
+		return 1
+	}
+}
+
+# tests PRESET CTEST_ARGUMENT... : failures are printed as they come and counted from the report.
+tests() {
+	local preset=$1
+	shift
+	say "testing $preset"
+	ctest --preset "$preset" -j 2 --quiet --output-log "$results/ctest-$preset.log" --no-tests=error \
+		--output-junit "$results/$preset.xml" --test-output-size-passed 1000000 --test-output-size-failed 1000000 \
+		"$@" >/dev/null 2>&1 || true
+	[ -s "$results/$preset.xml" ] || echo "failed tests of $preset did not run" >>"$results/checks.txt"
+}
+
+if [ -n "$only" ]; then
+	build debug && tests debug -R "$only"
+	exec python3 tests/support/totals.py "$results"
+fi
+
+quick=(-LE slow)
+[ $all = no ] || quick=()
+
+build debug && tests debug "${quick[@]}"
+build asan && tests asan -LE 'slow|tree'
+
+say "formatting and static analysis"
+check clang-format bash -c "git ls-files '*.c' '*.h' | grep -v '^tests/bench/workload/' | xargs clang-format --dry-run --Werror"
+check clang-tidy tests/support/tidy.sh build/debug $([ $all = no ] && echo changed || echo all)
+
+if [ $all = yes ]; then
+	build tsan && tests tsan -LE 'slow|tree'
+	say "fuzzing"
+	build fuzz && check fuzzing tests/support/fuzz.sh build/fuzz 120
+	say "benchmarks"
+	check benchmarks tests/bench/measure.sh
+	cat "$results/benchmarks.log"
+fi
+
+say "done"
+exec python3 tests/support/totals.py "$results"
