@@ -177,19 +177,32 @@ void *arena_array(struct arena *arena, size_t count, size_t size)
 	return bytes;
 }
 
-/* Grows the last allocation of the last chunk where it stands. */
-static bool grow_in_place(struct arena *arena, const void *old, size_t old_size, size_t new_size)
+static size_t room_for(size_t size)
 {
-	const size_t old_room = (old_size + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
-	const size_t new_room = (new_size + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
+	return ONE_BY_ONE ? size : (size + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
+}
+
+/* Whether the `size` bytes at `bytes` are what was handed out last. */
+static bool is_newest(const struct arena *arena, const void *bytes, size_t size)
+{
+	const struct chunk *chunk = arena->last;
+
+	return chunk && chunk->used >= room_for(size) &&
+	       (const char *)bytes == (const char *)chunk->bytes + (chunk->used - room_for(size));
+}
+
+/* Grows or shrinks the newest allocation where it stands. */
+static bool resize_in_place(struct arena *arena, const void *old, size_t old_size, size_t new_size)
+{
+	const size_t old_room = room_for(old_size);
+	const size_t new_room = room_for(new_size);
 	struct chunk *chunk = arena->last;
 
-	if (ONE_BY_ONE || !chunk || chunk->used < old_room || new_room < new_size ||
-	    (const char *)old != (const char *)chunk->bytes + (chunk->used - old_room) ||
-	    new_room - old_room > chunk->size - chunk->used)
+	if (ONE_BY_ONE || new_room < new_size || !is_newest(arena, old, old_size) ||
+	    (new_room > old_room && new_room - old_room > chunk->size - chunk->used))
 		return false;
-	chunk->used += new_room - old_room;
-	arena->used += new_room - old_room;
+	chunk->used = chunk->used - old_room + new_room;
+	arena->used = arena->used - old_room + new_room;
 	return true;
 }
 
@@ -197,12 +210,27 @@ void *arena_resize(struct arena *arena, void *old, size_t old_size, size_t new_s
 {
 	void *bytes;
 
-	if (old && (new_size <= old_size || grow_in_place(arena, old, old_size, new_size)))
+	if (old && (resize_in_place(arena, old, old_size, new_size) || new_size <= old_size))
 		return old;
 	bytes = arena_alloc_raw(arena, new_size);
 	if (bytes && old_size > 0)
 		memcpy(bytes, old, old_size);
 	return bytes;
+}
+
+void arena_undo(struct arena *arena, void *newest, size_t size)
+{
+	struct chunk *chunk = arena->last;
+
+	if (!newest || !is_newest(arena, newest, size))
+		return;
+	chunk->used -= room_for(size);
+	arena->used -= (size + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
+	/* the first chunk stays, for arena_reset() */
+	if (chunk->used == 0 && (ONE_BY_ONE || chunk->before)) {
+		arena->last = chunk->before;
+		free_chunk(arena, chunk);
+	}
 }
 
 struct str arena_copy(struct arena *arena, struct str bytes)

@@ -43,9 +43,13 @@ void *arena_array_raw(struct arena *arena, size_t count, size_t size);
 
 /*
  * `old` of old_size bytes with room for new_size: in place when it was the last
- * allocation, else moved. What is new is not zeroed.
+ * allocation, else moved. What is new is not zeroed. Smaller stays where it is; the
+ * last allocation gives back what it no longer has.
  */
 void *arena_resize(struct arena *arena, void *old, size_t old_size, size_t new_size);
+
+/* Gives the newest allocation back, for a try that was too small. Others: no effect. */
+void arena_undo(struct arena *arena, void *newest, size_t size);
 
 /* A copy of the bytes, with a NUL behind them. {NULL, 0} when it did not fit. */
 struct str arena_copy(struct arena *arena, struct str bytes);

@@ -2,7 +2,7 @@
  * The two clocks, told apart by name: `unix` may jump, `mono` never does.
  *
  * Units    nanoseconds.
- * Threads  any. clock_shift_unix() is for tests and soaks, before threads start.
+ * Threads  any. clock_warp_unix() is for tests and soaks, before threads start.
  */
 #pragma once
 
@@ -15,5 +15,8 @@
 int64_t clock_unix_ns(void);
 int64_t clock_mono_ns(void);
 
-/* Makes clock_unix_ns() run `factor` times as fast from now on, starting at start_unix_ns. */
+/*
+ * Makes clock_unix_ns() run `factor` times as fast from now on, starting at
+ * start_unix_ns. A factor of 0 is the system's time again.
+ */
 void clock_warp_unix(int64_t start_unix_ns, double factor);

@@ -1,11 +1,11 @@
 /*
  * gzip, both ways: what senders compress and what readers accept compressed.
  *
- * Shape    several members back to back are one stream; bytes behind the last member are an
- *          error. Whole bodies go through libdeflate into one buffer; the size is found by trying, never
- *          by trusting the size that the stream declares.
- * Errors   ERROR_INVALID for what is no gzip, is damaged or cut; ERROR_TOO_LARGE past limit_bytes
- *          (work stops there); arena_error() when the arena is full.
+ * Shape    several members back to back are one stream; bytes behind the last member
+ *          are an error. Whole bodies go through libdeflate into one buffer; the size
+ *          that the stream declares is a hint, the limit holds whatever it says.
+ * Errors   ERROR_INVALID for what is no gzip, is damaged or cut; ERROR_TOO_LARGE past
+ *          limit_bytes (work stops there); arena_error() when the arena is full.
  * Threads  any: one libdeflate context per thread, made when first needed.
  */
 #pragma once
@@ -23,7 +23,11 @@ static inline bool gzip_is(struct str bytes)
 	       (unsigned char)bytes.data[1] == 0x8b;
 }
 
-/* Inflates all of `bytes` into the arena, at most limit_bytes. */
+/*
+ * Inflates all of `bytes` into the arena, at most limit_bytes. A buffer that was too
+ * small is tried again with twice the size, so that damage costs at most the work of
+ * the limit twice over.
+ */
 int gzip_inflate(struct str bytes, size_t limit_bytes, struct arena *arena, struct str *out,
                  struct error *err);
 

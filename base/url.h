@@ -1,8 +1,9 @@
 /*
  * Query strings, as Go's form parser reads them.
  *
- * Shape    pairs split at '&', name and value at the first '='; '+' is a blank, %XX a byte. A pair with a
- *          bad escape or a ';' is dropped and the rest kept. The first value of a name wins.
+ * Shape    pairs split at '&', name and value at the first '='; '+' is a blank, %XX a
+ *          byte. A pair with a bad escape or a ';' is dropped and the rest kept. The
+ *          first value of a name wins. Everything is copied, with a NUL behind it.
  * Errors   ERROR_TOO_LARGE past URL_PAIRS_MAX pairs.
  * Threads  none.
  */
@@ -30,7 +31,7 @@ int url_query_parse(struct str raw, struct arena *arena, struct url_query *out, 
 /* The first value of `name`, or NULL. */
 const struct str *url_query_find(const struct url_query *query, const char *name);
 
-/* Decodes %XX; plus_is_blank also '+'. False at a bad escape. */
+/* Decodes %XX; plus_is_blank also '+'. False at a bad escape, or when the arena is full. */
 bool url_decode(struct str raw, bool plus_is_blank, struct arena *arena, struct str *out);
 
 /* Appends text with everything but letters, digits and -_.~ as %XX. */

@@ -1,9 +1,10 @@
 /*
  * zstd for what we keep on disk.
  *
- * Shape    frames with their content size. One compression and one decompression context per
- *          thread, reused.
- * Errors   zstd_unpack(): ERROR_CORRUPT for damaged frames and for a content size over limit_bytes.
+ * Shape    frames with their content size and a checksum. One compression and one
+ *          decompression context per thread, reused.
+ * Errors   zstd_unpack(): ERROR_CORRUPT for damaged frames and for a content size over
+ *          limit_bytes; arena_error() when the arena is full.
  * Threads  any.
  */
 #pragma once

@@ -1,0 +1,203 @@
+#include "base/gzip.h"
+
+#include <libdeflate.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+#define LEVEL        1
+#define MEMBER_MIN   18   /* bytes of the shortest member: head, one empty block, tail */
+#define RATIO_MAX    1032 /* no deflate stream grows by more: 258 bytes for two bits */
+#define FIRST_RATIO  4   /* a guess at what profiles shrink by, when the tail says nothing useful */
+#define SPARE_BYTES  512 /* behind the guess, so that libdeflate's fast loop runs to the end */
+#define SMALLEST_TRY 1024
+
+struct contexts {
+	struct libdeflate_decompressor *decompressor;
+	struct libdeflate_compressor *compressor;
+};
+
+static pthread_key_t contexts_key;
+
+static void free_contexts(void *pointer)
+{
+	struct contexts *contexts = pointer;
+
+	if (contexts->decompressor)
+		libdeflate_free_decompressor(contexts->decompressor);
+	if (contexts->compressor)
+		libdeflate_free_compressor(contexts->compressor);
+	free(contexts);
+}
+
+static void make_key(void)
+{
+	if (pthread_key_create(&contexts_key, free_contexts) != 0)
+		abort();
+}
+
+/* The calling thread's own; released when the thread ends. */
+static struct contexts *own_contexts(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct contexts *contexts;
+
+	(void)pthread_once(&once, make_key);
+	contexts = pthread_getspecific(contexts_key);
+	if (!contexts) {
+		contexts = mem_zalloc(1, sizeof(*contexts));
+		if (pthread_setspecific(contexts_key, contexts) != 0)
+			abort();
+	}
+	return contexts;
+}
+
+static struct libdeflate_decompressor *own_decompressor(void)
+{
+	struct contexts *contexts = own_contexts();
+
+	if (!contexts->decompressor)
+		contexts->decompressor = libdeflate_alloc_decompressor();
+	if (!contexts->decompressor)
+		abort();
+	return contexts->decompressor;
+}
+
+static struct libdeflate_compressor *own_compressor(void)
+{
+	struct contexts *contexts = own_contexts();
+
+	if (!contexts->compressor)
+		contexts->compressor = libdeflate_alloc_compressor(LEVEL);
+	if (!contexts->compressor)
+		abort();
+	return contexts->compressor;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * How many bytes to try first. The last four bytes say what the last member holds:
+ * a hint that makes the common stream of one member a single try, and no more.
+ */
+static size_t first_try(struct str bytes, size_t limit)
+{
+	uint32_t declared;
+
+	memcpy(&declared, bytes.data + bytes.length - sizeof(declared), sizeof(declared));
+	if (declared <= limit && declared / RATIO_MAX <= bytes.length)
+		return smaller(declared + (size_t)SPARE_BYTES, limit);
+	if (bytes.length > limit / FIRST_RATIO)
+		return limit;
+	return smaller(bytes.length * FIRST_RATIO + SMALLEST_TRY, limit);
+}
+
+/* The buffer that all members go to, one behind the other. */
+struct output {
+	struct arena *arena;
+	char *data;
+	size_t length;
+	size_t capacity;
+	size_t limit;
+};
+
+/* False when the limit is reached or the arena is full. */
+static bool grow(struct output *output)
+{
+	size_t wanted = smaller(output->capacity, SIZE_MAX / 2) * 2;
+	char *data;
+
+	if (output->capacity == output->limit)
+		return false;
+	if (wanted < SMALLEST_TRY)
+		wanted = SMALLEST_TRY;
+	wanted = smaller(wanted, output->limit);
+	if (output->length == 0) {
+		arena_undo(output->arena, output->data, output->capacity);
+		output->capacity = 0;
+		data = arena_alloc_raw(output->arena, wanted);
+	} else {
+		data = arena_resize(output->arena, output->data, output->capacity, wanted);
+	}
+	if (!data)
+		return false;
+	output->data = data;
+	output->capacity = wanted;
+	return true;
+}
+
+static int inflate_member(struct str *bytes, struct output *output, struct error *err)
+{
+	struct libdeflate_decompressor *decompressor = own_decompressor();
+
+	for (;;) {
+		size_t taken;
+		size_t made;
+		const enum libdeflate_result result = libdeflate_gzip_decompress_ex(
+			decompressor, bytes->data, bytes->length, output->data + output->length,
+			output->capacity - output->length, &taken, &made);
+
+		if (result == LIBDEFLATE_SUCCESS) {
+			*bytes = str_skip(*bytes, taken);
+			output->length += made;
+			return 0;
+		}
+		if (result != LIBDEFLATE_INSUFFICIENT_SPACE)
+			return error_set(err, ERROR_INVALID, "gzip data is damaged or cut");
+		if (!grow(output)) {
+			if (arena_overflowed(output->arena))
+				return arena_error(output->arena, err);
+			return error_set(err, ERROR_TOO_LARGE,
+			                 "gzip data inflates to more than %zu bytes",
+			                 output->limit);
+		}
+	}
+}
+
+int gzip_inflate(struct str bytes, size_t limit_bytes, struct arena *arena, struct str *out,
+                 struct error *err)
+{
+	struct output output = { .arena = arena, .limit = limit_bytes };
+
+	if (!gzip_is(bytes))
+		return error_set(err, ERROR_INVALID, "no gzip data");
+	if (bytes.length < MEMBER_MIN)
+		return error_set(err, ERROR_INVALID, "gzip data is damaged or cut");
+	output.capacity = first_try(bytes, limit_bytes);
+	output.data = arena_alloc_raw(arena, output.capacity);
+	if (!output.data)
+		return arena_error(arena, err);
+	do {
+		if (inflate_member(&bytes, &output, err) < 0)
+			return -1;
+		if (bytes.length > 0 && !gzip_is(bytes))
+			return error_set(err, ERROR_INVALID, "%zu bytes behind the gzip data",
+			                 bytes.length);
+	} while (bytes.length > 0);
+	*out = str_make(arena_resize(arena, output.data, output.capacity, output.length),
+	                output.length);
+	return 0;
+}
+
+void gzip_deflate(struct str bytes, struct strbuf *out)
+{
+	struct libdeflate_compressor *compressor = own_compressor();
+	const size_t bound = libdeflate_gzip_compress_bound(compressor, bytes.length);
+	size_t length = 0;
+
+	if (!strbuf_overflowed(out)) {
+		/* the bound is generous: the result may fit where the bound does not */
+		const size_t room = smaller(bound, out->limit - out->length);
+		char *to = strbuf_reserve(out, room);
+
+		length = libdeflate_gzip_compress(compressor, bytes.data, bytes.length, to, room);
+	}
+	if (length > 0)
+		strbuf_advance(out, length);
+	else
+		(void)strbuf_reserve(out, SIZE_MAX); /* it did not fit: let the buffer know */
+}
