@@ -10,14 +10,20 @@
 /* "invalid_argument" and the like. */
 const char *error_connect_name(enum error_code code);
 
-/* The status that a Connect route answers. ERROR_NO_SPACE is 507 / resource_exhausted, ERROR_TOO_LARGE and ERROR_RATE_LIMITED 429. */
+/*
+ * The status that a Connect route answers. ERROR_NO_SPACE is 507 / resource_exhausted,
+ * ERROR_TOO_LARGE and ERROR_RATE_LIMITED are 429.
+ */
 int error_connect_status(enum error_code code);
 
-/* {"code":...,"message":...} without a newline, application/json: Connect routes and legacy reads. With ERROR_UNAVAILABLE also Retry-After. */
+/*
+ * {"code":...,"message":...} without a newline, application/json: Connect routes and legacy
+ * reads. With ERROR_UNAVAILABLE also Retry-After. Headers and body that stood there are gone.
+ */
 void error_json_connect(const struct error *err, struct http_response *response);
 
 /*
- * {"code":...,"message":...} and a newline, nosniff: /ingest and tenant errors of plain routes. The code's name follows from the status
- * (ingest specification, 1.6).
+ * {"code":...,"message":...} and a newline, nosniff: /ingest and tenant errors of plain routes.
+ * The code's name follows from the status (ingest specification, 1.6).
  */
 void error_json_plain(int status, const char *message, struct http_response *response);

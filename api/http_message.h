@@ -1,8 +1,9 @@
 /*
  * An HTTP request and its response as plain data: no sockets.
  *
- * Shape    the request's bytes are views that live as long as the request. The response's body is a strbuf; a handler that
- *          fails calls one of the error writers and loses what it had written.
+ * Shape    the request's bytes are views that live as long as the request. The response's body
+ *          is a strbuf; a handler that fails calls one of the error writers and loses what it
+ *          had written.
  * Threads  none: one thread at a time.
  */
 #pragma once
@@ -19,8 +20,7 @@ struct http_header {
 
 struct http_request {
 	struct str method;
-	struct str
-		path; /* decoded, without the prefix and the query; no trailing slash is taken off */
+	struct str path;  /* decoded, without prefix and query; a trailing slash stays */
 	struct str query; /* raw, behind '?'; empty when there is none */
 	const struct http_header *headers;
 	size_t header_count;
@@ -37,8 +37,8 @@ struct str http_request_media_type(const struct http_request *request);
 
 struct http_response {
 	int status;
-	struct http_header headers
-		[HTTP_RESPONSE_HEADERS_MAX]; /* static texts or texts of the request's arena */
+	/* static texts, or texts of the request's arena */
+	struct http_header headers[HTTP_RESPONSE_HEADERS_MAX];
 	size_t header_count;
 	struct strbuf body;
 };
@@ -52,6 +52,9 @@ void http_response_reset(struct http_response *response, int status);
 
 /* The texts must outlive the response. A second header of one name is a second header. */
 void http_response_header(struct http_response *response, const char *name, struct str value);
+
+/* The value of the first header of that name (any case), or NULL. */
+const struct str *http_response_find_header(const struct http_response *response, const char *name);
 
 /* status, Content-Type and body in one step. */
 void http_response_text(struct http_response *response, int status, const char *content_type,
