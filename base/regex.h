@@ -1,9 +1,10 @@
 /*
  * Regular expressions as Prometheus has them: RE2, anchored at both ends.
  *
- * Shape    compiled as ^(?s:PATTERN)$ over UTF-8; invalid UTF-8 in the text simply does not match
+ * Shape    as ^(?s:PATTERN)$ over UTF-8; invalid UTF-8 in the text simply does not match
  *          a class. Linear in the text; memory of one pattern is bounded.
- * Errors   ERROR_INVALID with RE2's words for a bad pattern, ERROR_TOO_LARGE past REGEX_PATTERN_MAX.
+ * Errors   ERROR_INVALID with RE2's words for a bad pattern, ERROR_TOO_LARGE past
+ *          REGEX_PATTERN_MAX.
  * Threads  a compiled regex may be used by many threads.
  */
 #pragma once

@@ -29,7 +29,7 @@ static inline struct str str_of(const char *text)
 
 static inline struct str str_make(const void *data, size_t length)
 {
-	return (struct str){ data, length };
+	return (struct str){ (const char *)data, length };
 }
 
 static inline bool str_equal(struct str a, struct str b)
