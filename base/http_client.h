@@ -1,12 +1,18 @@
 /*
  * Outgoing HTTP: curl behind a face of ours.
  *
- * Shape    one request at a time on a client, connections are reused.
- * Errors   ERROR_UNAVAILABLE when nobody answers, ERROR_TOO_LARGE when the answer is larger than the limit,
- *          ERROR_INVALID for a bad URL. An HTTP status of 400 and more is an answer, not an error.
+ * Shape    one request at a time on a client, connections are reused. Only http and
+ *          https; redirects are answers, not followed; proxies of the environment are
+ *          not used.
+ * Errors   ERROR_UNAVAILABLE when nobody answers, ERROR_TIMED_OUT when the answer comes
+ *          too late, ERROR_TOO_LARGE when it is larger than the limit, ERROR_INVALID for
+ *          a bad URL. An HTTP status of 400 and more is an answer, not an error.
  * Threads  a client belongs to one thread.
  */
 #pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -27,6 +33,9 @@ int http_client_new(struct http_client **out, struct error *err);
 void http_client_free(struct http_client *client);
 DEFINE_FREEP(http_client)
 
-/* Appends the body of the answer to `answer` (whose limit bounds it) and gives its status. */
+/*
+ * Appends the body of the answer to `answer` (whose limit bounds it, inflated when it was
+ * compressed) and gives its status.
+ */
 int http_client_do(struct http_client *client, const struct http_client_request *request,
                    struct strbuf *answer, int *out_status, struct error *err);

@@ -45,8 +45,8 @@ void log_write(enum log_level level, const char *format, ...) __attribute__((for
 #define log_error(...) log_write(LOG_ERROR, __VA_ARGS__)
 
 /*
- * For what repeats: at most one line a minute from this place; the line says how many were
- * left out. Use as log_rarely(LOG_WARN, "..."), each place its own state.
+ * For what repeats: at most one line a minute from this place; the line says how many
+ * were left out. Use as log_rarely(LOG_WARN, "..."), each place its own state.
  */
 struct log_rarely {
 	_Atomic long long next_mono_ns;
