@@ -17,9 +17,9 @@
 
 struct metric {
 	const struct metric_family *family;
-	char *values[METRIC_LABELS_MAX];
-	_Atomic uint64_t number;   /* bits of a double; of a histogram: the sum */
-	_Atomic uint64_t *buckets; /* of a histogram: one for each bound, one for +Inf */
+	struct str values[METRIC_LABELS_MAX]; /* ours */
+	_Atomic uint64_t number;              /* bits of a double; of a histogram: the sum */
+	_Atomic uint64_t *buckets;            /* of a histogram: one for each bound, one for +Inf */
 };
 
 struct metric_family {
@@ -59,7 +59,7 @@ static void free_family(struct metric_family *family)
 		struct metric *metric = family->metrics[i];
 
 		for (size_t label = 0; label < family->label_count; label++)
-			free(metric->values[label]);
+			free((void *)(uintptr_t)metric->values[label].data);
 		free(metric->buckets);
 		free(metric);
 	}
@@ -137,8 +137,9 @@ static struct metric *make_metric(const struct metric_family *family, const stru
 
 	metric->family = family;
 	for (size_t i = 0; i < family->label_count; i++)
-		metric->values[i] =
-			mem_strndup(values[i].data ? values[i].data : "", values[i].length);
+		metric->values[i] = str_make(mem_strndup(values[i].length ? values[i].data : "",
+		                                         values[i].length),
+		                             values[i].length);
 	if (family->type == METRIC_HISTOGRAM)
 		metric->buckets = mem_zalloc(family->bound_count + 1, sizeof(*metric->buckets));
 	return metric;
@@ -251,10 +252,9 @@ static void add_number(struct strbuf *out, double number)
 		strbuf_add(out, text, decimal_format(number, text));
 }
 
-/* Label values escape '"' too, help texts do not. */
-static void add_escaped(struct strbuf *out, const char *text, bool is_value)
+/* Label values escape '"' as `also`, help texts nothing more. */
+static void add_escaped(struct strbuf *out, struct str rest, char also)
 {
-	struct str rest = str_of(text);
 	uint32_t rune;
 	int length;
 
@@ -263,7 +263,7 @@ static void add_escaped(struct strbuf *out, const char *text, bool is_value)
 			strbuf_add_text(out, "\xef\xbf\xbd");
 		else if (rune == '\n')
 			strbuf_add_text(out, "\\n");
-		else if (rune == '\\' || (rune == '"' && is_value))
+		else if (rune == '\\' || (also && rune == (unsigned char)also))
 			strbuf_printf(out, "\\%c", (int)rune);
 		else
 			strbuf_add_str(out, str_first(rest, (size_t)length));
@@ -281,7 +281,7 @@ static void add_name(struct strbuf *out, const struct metric *metric, const char
 	strbuf_printf(out, "%s%s", family->name, suffix);
 	for (size_t i = 0; i < family->label_count; i++) {
 		strbuf_printf(out, "%s%s=\"", separator, family->label_names[i]);
-		add_escaped(out, metric->values[i], true);
+		add_escaped(out, metric->values[i], '"');
 		strbuf_add_byte(out, '"');
 		separator = ",";
 	}
@@ -318,7 +318,7 @@ static void add_family(struct strbuf *out, struct metric_family *family)
 	static const char *const types[] = { "counter", "gauge", "histogram" };
 
 	strbuf_printf(out, "# HELP %s ", family->name);
-	add_escaped(out, family->help, false);
+	add_escaped(out, str_of(family->help), '\0');
 	strbuf_printf(out, "\n# TYPE %s %s\n", family->name, types[family->type]);
 	(void)pthread_mutex_lock(&family->lock);
 	for (uint32_t i = 0; i < family->ids.count; i++) {
