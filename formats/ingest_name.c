@@ -1,0 +1,166 @@
+#include "formats/ingest_name.h"
+
+#include "base/utf8.h"
+
+/*
+ *	          '{'            '='              '}'
+ *	IN_APP ---------> IN_KEY ------> IN_VALUE ------> DONE
+ *	                  |  ^             | ','
+ *	                  |  +-------------+
+ *	                  +--- '}' ---> DONE, the key is dropped
+ */
+enum state {
+	IN_APP,
+	IN_KEY,
+	IN_VALUE,
+	DONE,
+};
+
+enum character_class {
+	APP_CHARACTERS,
+	KEY_CHARACTERS,
+};
+
+struct parser {
+	struct arena *arena;
+	enum state state;
+	struct str key; /* of the value that is being read */
+	struct ingest_name name;
+	size_t capacity; /* of name.labels.labels */
+};
+
+static bool is_allowed(uint32_t rune, enum character_class class)
+{
+	if ((rune >= 'a' && rune <= 'z') || (rune >= 'A' && rune <= 'Z') ||
+	    (rune >= '0' && rune <= '9') || rune == '_' || rune == '.')
+		return true;
+	return class == APP_CHARACTERS && (rune == '-' || rune == '/');
+}
+
+/* Refuses the first character that does not belong into `text`, with its name in the message. */
+static int check_characters(struct str text, enum character_class class, struct error *err)
+{
+	struct str rest = text;
+	uint32_t rune;
+
+	while (rest.length > 0) {
+		const int length = utf8_next(rest, &rune);
+		const size_t step = length > 0 ? (size_t)length : 1;
+
+		if (!is_allowed(rune, class))
+			return error_set(err, ERROR_INVALID,
+			                 "invalid %s name: %.*s: character is not allowed: '%.*s'",
+			                 class == APP_CHARACTERS ? "service" : "label",
+			                 STR_ARGS(str_first(text, 200)),
+			                 STR_ARGS(str_first(rest, step)));
+		rest = str_skip(rest, step);
+	}
+	return 0;
+}
+
+static int set_app(struct parser *parser, struct str app, struct error *err)
+{
+	if (app.length == 0)
+		return error_set(err, ERROR_INVALID, "service name is required");
+	parser->name.app = app;
+	return 0;
+}
+
+static struct label *find_label(struct parser *parser, struct str key)
+{
+	for (size_t i = 0; i < parser->name.labels.count; i++)
+		if (str_equal(parser->name.labels.labels[i].name, key))
+			return &parser->name.labels.labels[i];
+	return NULL;
+}
+
+static int put_label(struct parser *parser, struct str key, struct str value, struct error *err)
+{
+	struct label_set *set = &parser->name.labels;
+	struct label *label;
+
+	if (key.length == 0)
+		return error_set(err, ERROR_INVALID, "label name is required");
+	if (check_characters(key, KEY_CHARACTERS, err) < 0)
+		return -1;
+	if (str_equals(key, "__name__"))
+		return set_app(parser, value, err);
+	if (str_starts_with(key, STR("__")) && !str_equals(key, "__session_id__"))
+		return 0;
+
+	label = find_label(parser, key);
+	if (!label) {
+		if (set->count == INGEST_NAME_LABELS_MAX)
+			return error_set(err, ERROR_TOO_LARGE, "more than %d labels",
+			                 INGEST_NAME_LABELS_MAX);
+		if (!ARENA_GROW(parser->arena, set->labels, set->count, parser->capacity))
+			return arena_error(parser->arena, err);
+		label = &set->labels[set->count++];
+	}
+	*label = (struct label){ key, value };
+	return 0;
+}
+
+/* Whether `c` ends what the state collects. */
+static bool ends_token(enum state state, char c)
+{
+	switch (state) {
+	case IN_APP:
+		return c == '{';
+	case IN_KEY:
+		return c == '=' || c == '}';
+	case IN_VALUE:
+		return c == ',' || c == '}';
+	case DONE:
+		break;
+	}
+	return false;
+}
+
+/* Takes the token that `c` has ended and goes on to the next state. */
+static int take_token(struct parser *parser, struct str token, char c, struct error *err)
+{
+	switch (parser->state) {
+	case IN_APP:
+		parser->state = IN_KEY;
+		if (set_app(parser, token, err) < 0)
+			return -1;
+		return check_characters(token, APP_CHARACTERS, err);
+	case IN_KEY:
+		parser->state = c == '=' ? IN_VALUE : DONE;
+		parser->key = token;
+		return 0;
+	case IN_VALUE:
+		parser->state = c == ',' ? IN_KEY : DONE;
+		return put_label(parser, parser->key, token, err);
+	case DONE:
+		break;
+	}
+	return 0;
+}
+
+int ingest_name_parse(struct str text, struct arena *arena, struct ingest_name *out,
+                      struct error *err)
+{
+	struct parser parser = { .arena = arena, .state = IN_APP };
+	size_t begin = 0;
+
+	text = utf8_repair(arena, text);
+	if (arena_overflowed(arena))
+		return arena_error(arena, err);
+
+	/* The delimiters are ASCII, so bytes will do; the end of the text ends the application. */
+	for (size_t i = 0; i <= text.length; i++) {
+		const char c = i < text.length ? text.data[i] : '{';
+
+		if (!ends_token(parser.state, c))
+			continue;
+		if (take_token(&parser, str_trim(str_first(str_skip(text, begin), i - begin)), c,
+		               err) < 0)
+			return -1;
+		begin = i + 1;
+	}
+
+	*out = parser.name;
+	return 0;
+}

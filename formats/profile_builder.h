@@ -1,0 +1,84 @@
+/*
+ * Builds a profile from stacks of frame names, for formats that know nothing else.
+ *
+ * Shape    one function and one location for each distinct frame, one sample for each distinct
+ *          stack; values of equal stacks add up, in arithmetic modulo 2^64. Names are views
+ *          that must outlive the profile.
+ * Errors   ERROR_TOO_LARGE past max_stacks; arena_error() when the arena is full.
+ * Threads  none.
+ * Source   ingest specification, 3.6
+ *
+ *	profile_builder_init(&builder, arena, max_stacks);
+ *	for each stack {
+ *		for each frame, root first
+ *			profile_builder_push(&builder, name, err);
+ *		profile_builder_add(&builder, value, err);
+ *	}
+ *	profile_builder_finish(&builder, &type, &input, err);
+ */
+#pragma once
+
+#include "formats/intern_table.h"
+#include "profile/pprof.h"
+
+/* The run of a distinct stack in `stacks`. */
+struct profile_builder_stack {
+	uint32_t first_frame;
+	uint32_t depth;
+};
+
+struct profile_builder {
+	struct arena *arena;
+	uint64_t key; /* of the hashes; drawn for each builder */
+	size_t max_stacks;
+
+	struct intern_table frame_ids;
+	struct str *frames; /* by id */
+	size_t frame_capacity;
+
+	struct intern_table stack_ids;
+	struct profile_builder_stack *stacks; /* by id */
+	uint64_t *values;                     /* by stack id */
+	size_t stack_capacity;
+	size_t value_capacity;
+
+	uint32_t *path; /* frame ids of all distinct stacks, root first; the open one at the end */
+	size_t path_length;
+	size_t path_capacity;
+	size_t open; /* where the open stack begins */
+};
+
+/* What the one sample type of the profile is. */
+struct profile_builder_type {
+	const char *type;
+	const char *unit;
+	const char *period_type; /* or NULL: none; then period is 0 */
+	const char *period_unit;
+	int64_t period;
+	uint64_t scale; /* every value is multiplied by it */
+};
+
+/* max_stacks 0: no limit of its own. */
+void profile_builder_init(struct profile_builder *builder, struct arena *arena, size_t max_stacks);
+
+/* Appends a frame to the open stack. */
+int profile_builder_push(struct profile_builder *builder, struct str name, struct error *err);
+
+/* Appends the frames of a path "root;...;leaf". One ';' at the end adds nothing. */
+int profile_builder_push_path(struct profile_builder *builder, struct str path, struct error *err);
+
+/* Closes the open stack (an empty one is legal) and adds `value` to what it has. */
+int profile_builder_add(struct profile_builder *builder, uint64_t value, struct error *err);
+
+bool profile_builder_is_empty(const struct profile_builder *builder);
+
+/* False when a frame's name is not UTF-8. */
+bool profile_builder_is_utf8(const struct profile_builder *builder);
+
+/*
+ * Makes the profile: one mapping, string 0 empty, stacks leaf first, no time. encoded_bytes is
+ * what pprof would need, to a few bytes.
+ */
+int profile_builder_finish(const struct profile_builder *builder,
+                           const struct profile_builder_type *type, struct pprof_input *out,
+                           struct error *err);
