@@ -1,11 +1,13 @@
 /*
  * A tree of function names with values: what flame graphs are made of.
  *
- * Shape    node 0 is the synthetic root. A node is a name under a parent; children of one parent have distinct names. Parents have
- *          smaller ids than children. Totals are valid after function_tree_finish(); children are then linked in ascending
- *          order of their names' bytes.
+ * Shape    node 0 is the synthetic root. A node is a name under a parent; children of one
+ *          parent have distinct names. Parents have smaller ids than children. Totals are
+ *          valid after function_tree_finish(); children are then linked in ascending order
+ *          of their names' bytes.
  * Units    values as the profile's; sums wrap.
- * Errors   ERROR_TOO_LARGE or ERROR_UNAVAILABLE when the arena is full.
+ * Errors   ERROR_TOO_LARGE or ERROR_UNAVAILABLE when the arena is full. A tree that failed
+ *          is of no further use.
  * Threads  none.
  * Source   read specification, 3.7.1 to 3.7.3
  */
@@ -31,24 +33,36 @@ struct function_tree {
 	struct arena *arena;
 	struct function_node *nodes;
 	size_t node_count;
-	struct str *names; /* each once */
+	struct str *names; /* each once; names[0] is the root's: "" */
 	size_t name_count;
 	struct function_tree_index *index; /* by name, and by (parent, name) */
 };
 
 int function_tree_new(struct arena *arena, struct function_tree **out, struct error *err);
 
-/* The node of a path's next frame; made when it is new. FUNCTION_TREE_NONE: arena full. Name bytes are copied. */
+/* The node of a path's next frame; made when it is new. FUNCTION_TREE_NONE: arena full.
+ * Name bytes are copied. */
 uint32_t function_tree_child(struct function_tree *tree, uint32_t parent, struct str name);
 
-/* Adds sums of one window: self values of all stacks, functions merged by name, bare locations named
- * BASENAME!0xADDRESS (unknown!0x... without a file). Locations' inlined lines are frames. */
+/* The id of a name that the tree has, or FUNCTION_TREE_NONE. */
+uint32_t function_tree_find_name(const struct function_tree *tree, struct str name);
+
+/* Adds sums of one window: self values of all stacks, functions merged by name, bare
+ * locations named as function_tree_bare_name() does. Locations' inlined lines are frames.
+ * Sums below 1 are left out. */
 int function_tree_add_sums(struct function_tree *tree, const struct stack_sums *sums,
                            struct error *err);
 
-/* Adds every self value of `other` times numerator / denominator (> 0), rounded half up. */
+/* BASENAME!0xADDRESS, unknown!0x... without a file. {NULL, 0}: arena full. */
+struct str function_tree_bare_name(struct str mapping_file, uint64_t address, struct arena *arena);
+
+/* Adds every self value of `other` times numerator / denominator (> 0), rounded half up.
+ * What becomes 0 makes no node. */
 int function_tree_add_tree(struct function_tree *tree, const struct function_tree *other,
                            int64_t numerator, int64_t denominator, struct error *err);
+
+/* value * numerator / denominator (> 0), rounded half up; what does not fit wraps. */
+int64_t function_tree_scale(int64_t value, int64_t numerator, int64_t denominator);
 
 /* Computes totals and links children in order. */
 int function_tree_finish(struct function_tree *tree, struct error *err);
@@ -63,5 +77,7 @@ int function_tree_truncate(const struct function_tree *tree, int64_t max_nodes, 
 
 /* Appends the `tree` bytes of 3.7.3 (nothing for an empty tree). */
 void function_tree_encode(const struct function_tree *tree, struct strbuf *out);
+
+/* ERROR_INVALID for bytes that are no tree. Gives a finished tree. */
 int function_tree_decode(struct str bytes, struct arena *arena, struct function_tree **out,
                          struct error *err);
