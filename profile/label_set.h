@@ -1,8 +1,9 @@
 /*
  * The identity of a series: a set of name=value labels.
  *
- * Shape    labels sorted by name (byte order), each name once, no empty value: what label_set_sort() and the pipeline
- *          have made sure of. The array and the bytes belong to somebody else (an arena, a window).
+ * Shape    labels sorted by name (byte order), each name once, no empty value: what
+ *          label_set_sort() and the pipeline have made sure of. The array and the bytes
+ *          belong to somebody else (an arena, a window).
  * Units    lengths are bytes.
  * Threads  none; read-only sets may be shared.
  * Source   read specification, 3.4.4

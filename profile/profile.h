@@ -1,9 +1,10 @@
 /*
  * One decoded profile: the currency between formats, pipeline and store.
  *
- * Shape    flat arrays in the request's arena; everything refers to everything by index. Bytes of strings
- *          are views into the request's body. string 0 is "". A stack is a run of `stacks`, leaf first. values
- *          are sample-major: values[sample * sample_type_count + type].
+ * Shape    flat arrays in the request's arena; everything refers to everything by index.
+ *          Bytes of strings are views into the request's body. String 0 is "". A stack is
+ *          a run of `stacks`, leaf first. Values are sample-major:
+ *          values[sample * sample_type_count + type].
  * Units    times are Unix nanoseconds; values are in the unit of their sample type.
  * Threads  none: it belongs to its request.
  * Source   ingest specification, 2.1
@@ -16,7 +17,8 @@
 #include "base/arena.h"
 #include "base/str.h"
 
-#define PROFILE_NONE UINT32_MAX /* an index of nothing: a location without mapping */
+#define PROFILE_NONE    UINT32_MAX       /* an index of nothing: a location without mapping */
+#define PROFILE_UNKNOWN (UINT32_MAX - 1) /* an index that led nowhere: what has it is dropped */
 
 struct profile_value_type {
 	uint32_t type; /* string */

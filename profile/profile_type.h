@@ -1,9 +1,11 @@
 /*
  * A profile type: name:sample_type:sample_unit:period_type:period_unit.
  *
- * Shape    five views into the text that was parsed; parts may be empty. A sixth part is read and ignored.
+ * Shape    five views into the text that was parsed; parts may be empty. A sixth part is
+ *          read and ignored.
  * Errors   ERROR_INVALID with the reference's words for another number of parts.
- * Source   read specification, 3.4.2; collector specification, 3.4 (which types are instant)
+ * Source   read specification, 3.4.2; collector specification, 3.4 (which types are
+ *          instant)
  */
 #pragma once
 
@@ -32,10 +34,13 @@ enum profile_merge {
 	PROFILE_MERGE_MAX,  /* gauges: the largest profile of each series */
 };
 
-/* inuse_*, goroutine(s), live, and everything of gpu_memory_peak and gpu_memory_device are instant. */
+/*
+ * inuse_*, goroutine(s), live, and everything of gpu_memory_peak and gpu_memory_device
+ * are instant.
+ */
 bool profile_type_is_instant(const struct profile_type *type);
 
-/* What `wanted` means for this type: SUM for a delta type, MAX for gpu_memory_peak under MEAN. */
+/* What `wanted` means for this type: SUM for a delta, MAX for gpu_memory_peak under MEAN. */
 enum profile_merge profile_type_merge(const struct profile_type *type, enum profile_merge wanted);
 
 /* "sum", "mean", "last", "max". */

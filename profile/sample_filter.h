@@ -1,7 +1,8 @@
 /*
- * Which profiles and samples of the matching series: the selectors of querier.v1 beside the label selector.
+ * Which profiles and samples of the matching series: the selectors of querier.v1 beside
+ * the label selector.
  *
- * Shape    lists; an empty one does not filter. All must hold.
+ * Shape    lists, each ascending; an empty one does not filter. All must hold.
  * Errors   ERROR_INVALID for an id that is none ("invalid span id length: ...").
  * Threads  read-only after parsing.
  * Source   read specification, 3.7
@@ -20,7 +21,7 @@ struct trace_id {
 struct sample_filter {
 	struct uuid *profile_ids;
 	size_t profile_id_count;
-	uint64_t *span_ids; /* never 0 */
+	uint64_t *span_ids; /* 0 stands for no row */
 	size_t span_id_count;
 	struct trace_id *trace_ids;
 	size_t trace_id_count;
@@ -36,7 +37,7 @@ int sample_filter_add_span_ids(struct sample_filter *filter, const struct str *t
 int sample_filter_add_trace_ids(struct sample_filter *filter, const struct str *texts, size_t count,
                                 struct arena *arena, struct error *err);
 
-/* Whether a profile / a row with this span and trace passes. */
+/* Whether a profile, or a row with this span (0: none) and trace (zeros: none), passes. */
 bool sample_filter_has_profile(const struct sample_filter *filter, const struct uuid *id);
 bool sample_filter_has_row(const struct sample_filter *filter, uint64_t span_id,
                            const uint8_t trace_id[TRACE_ID_SIZE]);

@@ -1,8 +1,9 @@
 /*
  * Pyroscope's way to write a time in a query parameter: from, until.
  *
- * Shape    never an error: what is not understood is now. RFC 3339 (with a 'T') is understood too, as a superset,
- *          where `flags` says so (reads; writes keep the reference's reading).
+ * Shape    never an error: what is not understood is now. RFC 3339 (with a 'T') is
+ *          understood too, as a superset, where `flags` says so (reads; writes keep the
+ *          reference's reading).
  * Units    Unix nanoseconds; numbers past int64 are clamped.
  * Source   ingest specification, 3.4; read specification, 4.2
  */

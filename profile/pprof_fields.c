@@ -1,0 +1,564 @@
+/*
+ * The one pass over the bytes of a pprof message.
+ *
+ * A writer may put the fields in any order, and most put samples first and strings last,
+ * so references cannot be followed while they are read. count_fields() steps over the
+ * fields of the message first, so that every table gets its size at once; then
+ * read_fields() reads each byte once.
+ */
+#include "profile/pprof_fields.h"
+
+#include "base/cleanup.h"
+#include "profile/pprof_wire.h"
+
+#define LONG_IDS UINT32_C(0x80000000) /* short_id() of ids from here on */
+
+/* A string index as it came: what does not fit is out of every range. */
+static inline uint32_t string_index(uint64_t number)
+{
+	return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+}
+
+/* A number below 2^32 for each id: itself, or for long ones the next free above LONG_IDS. */
+static uint32_t long_id(struct pprof_fields *fields, uint64_t id)
+{
+	uint32_t *value;
+
+	if (!fields->long_ids.slots && !number_map_init(&fields->long_ids, fields->arena, 0))
+		return PROFILE_UNKNOWN;
+	value = number_map_at(&fields->long_ids, id);
+	if (!value)
+		return PROFILE_UNKNOWN;
+	if (*value == NUMBER_MAP_NONE)
+		*value = LONG_IDS + (uint32_t)fields->long_ids.count;
+	return *value;
+}
+
+static inline uint32_t short_id(struct pprof_fields *fields, uint64_t id)
+{
+	return id < LONG_IDS ? (uint32_t)id : long_id(fields, id);
+}
+
+/* ---- room ---- */
+
+/* Room for `more` elements behind `count`. */
+static bool grow(struct arena *arena, void **array, size_t size, size_t count, size_t more,
+                 size_t *capacity)
+{
+	size_t wanted = *capacity + *capacity / 2;
+	void *grown;
+
+	if (*capacity - count >= more)
+		return true;
+	if (wanted < count + more)
+		wanted = count + more;
+	grown = arena_resize(arena, *array, *capacity * size, wanted * size);
+	if (!grown)
+		return false;
+	*array = grown;
+	*capacity = wanted;
+	return true;
+}
+
+#define ROOM(fields, array, count, more, capacity) \
+	((capacity) - (count) >= (more) ||         \
+	 grow((fields)->arena, (void **)&(array), sizeof(*(array)), (count), (more), &(capacity)))
+
+/* ---- samples ---- */
+
+static bool read_label(struct pprof_fields *fields, struct span in)
+{
+	struct profile *profile = fields->profile;
+	uint64_t key = 0;
+	uint64_t text = 0;
+	uint64_t field;
+	uint64_t ignored;
+
+	while (in.at < in.end) {
+		if (!read_number(&in, &field))
+			return false;
+		switch (field) {
+		case KEY(1, WIRE_VARINT):
+			if (!read_number(&in, &key))
+				return false;
+			break;
+		case KEY(2, WIRE_VARINT):
+			if (!read_number(&in, &text))
+				return false;
+			break;
+		case KEY(3, WIRE_VARINT):
+		case KEY(4, WIRE_VARINT):
+			if (!read_number(&in, &ignored))
+				return false;
+			break;
+		default:
+			if (!skip_field(&in, field, 4))
+				return false;
+		}
+	}
+	if (text == 0) {
+		if (key > fields->greatest_label_key)
+			fields->greatest_label_key = key;
+		return true;
+	}
+	if (!ROOM(fields, profile->labels, profile->label_count, 1, fields->label_capacity))
+		return false;
+	profile->labels[profile->label_count++] =
+		(struct profile_label){ string_index(key), string_index(text) };
+	return true;
+}
+
+static bool read_packed_frames(struct pprof_fields *fields, struct span in)
+{
+	struct profile *profile = fields->profile;
+	const size_t most = (size_t)(in.end - in.at); /* a byte each */
+	uint32_t *to;
+	uint64_t id;
+
+	if (!ROOM(fields, profile->stacks, profile->stack_length, most, fields->stack_capacity))
+		return false;
+	to = profile->stacks + profile->stack_length;
+	while (in.at < in.end) {
+		if (!read_number(&in, &id))
+			return false;
+		*to++ = short_id(fields, id);
+	}
+	profile->stack_length = (size_t)(to - profile->stacks);
+	return true;
+}
+
+static bool read_packed_values(struct pprof_fields *fields, struct span in)
+{
+	struct profile *profile = fields->profile;
+	const size_t most = (size_t)(in.end - in.at);
+	uint64_t value;
+
+	if (!ROOM(fields, profile->values, fields->value_count, most, fields->value_capacity))
+		return false;
+	while (in.at < in.end) {
+		if (!read_number(&in, &value))
+			return false;
+		profile->values[fields->value_count++] = (int64_t)value;
+	}
+	return true;
+}
+
+static bool read_frame(struct pprof_fields *fields, struct span *in)
+{
+	struct profile *profile = fields->profile;
+	uint64_t id;
+
+	if (!read_number(in, &id) ||
+	    !ROOM(fields, profile->stacks, profile->stack_length, 1, fields->stack_capacity))
+		return false;
+	profile->stacks[profile->stack_length++] = short_id(fields, id);
+	return true;
+}
+
+static bool read_value(struct pprof_fields *fields, struct span *in)
+{
+	struct profile *profile = fields->profile;
+	uint64_t value;
+
+	if (!read_number(in, &value) ||
+	    !ROOM(fields, profile->values, fields->value_count, 1, fields->value_capacity))
+		return false;
+	profile->values[fields->value_count++] = (int64_t)value;
+	return true;
+}
+
+static bool read_sample_fields(struct pprof_fields *fields, struct span in, size_t *labels)
+{
+	struct span bytes;
+	uint64_t field;
+	bool good = true;
+
+	while (good && in.at < in.end) {
+		if (!read_number(&in, &field))
+			return false;
+		switch (field) {
+		case KEY(1, WIRE_BYTES):
+			good = read_bytes(&in, &bytes) && read_packed_frames(fields, bytes);
+			break;
+		case KEY(2, WIRE_BYTES):
+			good = read_bytes(&in, &bytes) && read_packed_values(fields, bytes);
+			break;
+		case KEY(1, WIRE_VARINT):
+			good = read_frame(fields, &in);
+			break;
+		case KEY(2, WIRE_VARINT):
+			good = read_value(fields, &in);
+			break;
+		case KEY(3, WIRE_BYTES):
+			(*labels)++;
+			good = read_bytes(&in, &bytes) && read_label(fields, bytes);
+			break;
+		default:
+			good = skip_field(&in, field, 3);
+		}
+	}
+	return good;
+}
+
+static bool read_sample(struct pprof_fields *fields, struct span in)
+{
+	struct profile *profile = fields->profile;
+	const size_t first_frame = profile->stack_length;
+	const size_t first_label = profile->label_count;
+	const size_t first_value = fields->value_count;
+	size_t labels = 0;
+	size_t values;
+
+	if (!read_sample_fields(fields, in, &labels))
+		return false;
+	if (labels > fields->input->most_labels)
+		fields->input->most_labels = labels;
+	fields->input->samples_sent++;
+	if (fields->options->max_samples > 0 &&
+	    fields->input->samples_sent > fields->options->max_samples) {
+		profile->stack_length = first_frame;
+		profile->label_count = first_label;
+		fields->value_count = first_value;
+		return true;
+	}
+	values = fields->value_count - first_value;
+	if (profile->sample_count == 0)
+		fields->values_of_first = values;
+	fields->value_counts_differ |= values != fields->values_of_first;
+	profile->samples[profile->sample_count++] = (struct profile_sample){
+		.first_frame = (uint32_t)first_frame,
+		.depth = (uint32_t)(profile->stack_length - first_frame),
+		.first_label = (uint32_t)first_label,
+		.label_count = (uint32_t)(profile->label_count - first_label),
+	};
+	return true;
+}
+
+/* ---- locations, functions, mappings, types ---- */
+
+static bool read_line(struct pprof_fields *fields, struct span in)
+{
+	struct profile *profile = fields->profile;
+	uint64_t function = 0;
+	uint64_t line = 0;
+	uint64_t field;
+
+	while (in.at < in.end) {
+		if (!read_number(&in, &field))
+			return false;
+		switch (field) {
+		case KEY(1, WIRE_VARINT):
+			if (!read_number(&in, &function))
+				return false;
+			break;
+		case KEY(2, WIRE_VARINT):
+			if (!read_number(&in, &line))
+				return false;
+			break;
+		default:
+			if (!skip_field(&in, field, 2))
+				return false;
+		}
+	}
+	if (!ROOM(fields, profile->lines, profile->line_count, 1, fields->line_capacity))
+		return false;
+	profile->lines[profile->line_count++] =
+		(struct profile_line){ short_id(fields, function), (int64_t)line };
+	return true;
+}
+
+static bool read_location(struct pprof_fields *fields, struct span in)
+{
+	struct profile *profile = fields->profile;
+	const size_t first_line = profile->line_count;
+	struct span bytes;
+	uint64_t id = 0;
+	uint64_t mapping = 0;
+	uint64_t address = 0;
+	uint64_t field;
+	uint64_t ignored;
+	bool good = true;
+
+	while (good && in.at < in.end) {
+		if (!read_number(&in, &field))
+			return false;
+		switch (field) {
+		case KEY(1, WIRE_VARINT):
+			good = read_number(&in, &id);
+			break;
+		case KEY(2, WIRE_VARINT):
+			good = read_number(&in, &mapping);
+			break;
+		case KEY(3, WIRE_VARINT):
+			good = read_number(&in, &address);
+			break;
+		case KEY(4, WIRE_BYTES):
+			good = read_bytes(&in, &bytes) && read_line(fields, bytes);
+			break;
+		case KEY(5, WIRE_VARINT):
+			good = read_number(&in, &ignored);
+			break;
+		default:
+			good = skip_field(&in, field, 5);
+		}
+	}
+	if (id == 0)
+		fields->input->faults |= PPROF_LOCATION_ID_ZERO;
+	fields->location_ids[profile->location_count] = short_id(fields, id);
+	profile->locations[profile->location_count++] = (struct profile_location){
+		.address = address,
+		.mapping = short_id(fields, mapping),
+		.first_line = (uint32_t)first_line,
+		.line_count = (uint32_t)(profile->line_count - first_line),
+	};
+	return good;
+}
+
+static bool read_function(struct pprof_fields *fields, struct span in)
+{
+	struct profile *profile = fields->profile;
+	uint64_t numbers[6] = { 0 }; /* by field */
+	uint64_t field;
+
+	while (in.at < in.end) {
+		if (!read_number(&in, &field))
+			return false;
+		switch (field) {
+		case KEY(1, WIRE_VARINT):
+		case KEY(2, WIRE_VARINT):
+		case KEY(3, WIRE_VARINT):
+		case KEY(4, WIRE_VARINT):
+		case KEY(5, WIRE_VARINT):
+			if (!read_number(&in, &numbers[field >> 3]))
+				return false;
+			break;
+		default:
+			if (!skip_field(&in, field, 5))
+				return false;
+		}
+	}
+	fields->function_ids[profile->function_count] = short_id(fields, numbers[1]);
+	profile->functions[profile->function_count++] = (struct profile_function){
+		.name = string_index(numbers[2]),
+		.system_name = string_index(numbers[3]),
+		.file = string_index(numbers[4]),
+		.start_line = (int64_t)numbers[5],
+	};
+	return true;
+}
+
+static bool read_mapping(struct pprof_fields *fields, struct span in)
+{
+	struct profile *profile = fields->profile;
+	uint64_t numbers[11] = { 0 }; /* by field */
+	uint64_t field;
+	uint32_t flags = 0;
+
+	while (in.at < in.end) {
+		if (!read_number(&in, &field))
+			return false;
+		if ((field & 7) == WIRE_VARINT && field >> 3 >= 1 && field >> 3 <= 10) {
+			if (!read_number(&in, &numbers[field >> 3]))
+				return false;
+		} else if (!skip_field(&in, field, 10)) {
+			return false;
+		}
+	}
+	for (unsigned i = 0; i < 4; i++)
+		flags |= numbers[7 + i] ? 1U << i : 0; /* in the order of profile_mapping_flag */
+	fields->mapping_ids[profile->mapping_count] = short_id(fields, numbers[1]);
+	profile->mappings[profile->mapping_count++] = (struct profile_mapping){
+		.start = numbers[2],
+		.limit = numbers[3],
+		.offset = numbers[4],
+		.file = string_index(numbers[5]),
+		.build_id = string_index(numbers[6]),
+		.flags = flags,
+	};
+	return true;
+}
+
+/* Later fields win over what *type has; a message that comes twice is merged so. */
+static bool read_value_type(struct span in, struct profile_value_type *type)
+{
+	uint64_t field;
+	uint64_t number;
+
+	while (in.at < in.end) {
+		if (!read_number(&in, &field))
+			return false;
+		switch (field) {
+		case KEY(1, WIRE_VARINT):
+			if (!read_number(&in, &number))
+				return false;
+			type->type = string_index(number);
+			break;
+		case KEY(2, WIRE_VARINT):
+			if (!read_number(&in, &number))
+				return false;
+			type->unit = string_index(number);
+			break;
+		default:
+			if (!skip_field(&in, field, 2))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* ---- the message ---- */
+
+static bool read_scalar(struct pprof_fields *fields, unsigned number, struct span *in)
+{
+	struct profile *profile = fields->profile;
+	uint64_t value;
+
+	if (!read_number(in, &value))
+		return false;
+	switch (number) {
+	case 9:
+		profile->time_unix_ns = (int64_t)value;
+		break;
+	case 10:
+		profile->duration_ns = (int64_t)value;
+		break;
+	case 12:
+		profile->period = (int64_t)value;
+		break;
+	case 14:
+		profile->default_sample_type = string_index(value);
+		break;
+	default:
+		break; /* drop and keep frames, comments */
+	}
+	return true;
+}
+
+static bool read_message(struct pprof_fields *fields, unsigned number, struct span in)
+{
+	struct profile *profile = fields->profile;
+
+	switch (number) {
+	case 1:
+		return read_value_type(in, &profile->sample_types[profile->sample_type_count++]);
+	case 2:
+		return read_sample(fields, in);
+	case 3:
+		return read_mapping(fields, in);
+	case 4:
+		return read_location(fields, in);
+	case 5:
+		return read_function(fields, in);
+	case 6:
+		profile->strings[profile->string_count++] =
+			str_make(in.at, (size_t)(in.end - in.at));
+		return true;
+	case 11:
+		profile->has_period_type = true;
+		return read_value_type(in, &profile->period_type);
+	default:
+		return true; /* 13: comments */
+	}
+}
+
+static bool read_fields(struct pprof_fields *fields, struct span in)
+{
+	struct span bytes;
+	uint64_t field;
+
+	while (in.at < in.end) {
+		if (!read_number(&in, &field))
+			return false;
+		switch (field) {
+		case KEY(1, WIRE_BYTES):
+		case KEY(2, WIRE_BYTES):
+		case KEY(3, WIRE_BYTES):
+		case KEY(4, WIRE_BYTES):
+		case KEY(5, WIRE_BYTES):
+		case KEY(6, WIRE_BYTES):
+		case KEY(11, WIRE_BYTES):
+		case KEY(13, WIRE_BYTES):
+			if (!read_bytes(&in, &bytes) ||
+			    !read_message(fields, (unsigned)(field >> 3), bytes))
+				return false;
+			break;
+		case KEY(7, WIRE_VARINT):
+		case KEY(8, WIRE_VARINT):
+		case KEY(9, WIRE_VARINT):
+		case KEY(10, WIRE_VARINT):
+		case KEY(12, WIRE_VARINT):
+		case KEY(13, WIRE_VARINT):
+		case KEY(14, WIRE_VARINT):
+			if (!read_scalar(fields, (unsigned)(field >> 3), &in))
+				return false;
+			break;
+		default:
+			if (!skip_field(&in, field, 14))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* ---- sizes ---- */
+
+static bool count_fields(struct pprof_field_counts *counts, struct span in)
+{
+	struct span bytes;
+	uint64_t field;
+
+	while (in.at < in.end) {
+		if (!read_number(&in, &field))
+			return false;
+		if ((field & 7) != WIRE_BYTES) {
+			if (!skip_field(&in, field, 0))
+				return false;
+			continue;
+		}
+		if (!read_bytes(&in, &bytes))
+			return false;
+		if (field >> 3 < ARRAY_LENGTH(counts->fields))
+			counts->fields[field >> 3]++;
+		if (field >> 3 == 2)
+			counts->sample_bytes += (size_t)(bytes.end - bytes.at);
+	}
+	return true;
+}
+
+static bool allocate(struct pprof_fields *fields)
+{
+	const size_t *counts = fields->counts.fields;
+	const size_t kept = fields->options->max_samples;
+	const size_t samples = kept > 0 && counts[2] > kept ? kept : counts[2];
+	struct profile *profile = fields->profile;
+	struct arena *arena = fields->arena;
+
+	profile->sample_types = arena_array(arena, counts[1], sizeof(*profile->sample_types));
+	profile->samples = arena_array_raw(arena, samples, sizeof(*profile->samples));
+	profile->mappings = arena_array_raw(arena, counts[3], sizeof(*profile->mappings));
+	profile->locations = arena_array_raw(arena, counts[4], sizeof(*profile->locations));
+	profile->functions = arena_array_raw(arena, counts[5], sizeof(*profile->functions));
+	/* one more: a profile without strings gets its "" */
+	profile->strings = arena_array_raw(arena, counts[6] + 1, sizeof(*profile->strings));
+	fields->mapping_ids = arena_array_raw(arena, counts[3], sizeof(*fields->mapping_ids));
+	fields->location_ids = arena_array_raw(arena, counts[4], sizeof(*fields->location_ids));
+	fields->function_ids = arena_array_raw(arena, counts[5], sizeof(*fields->function_ids));
+
+	/* the usual: a line a location, two bytes a frame, a value of some bytes a type */
+	fields->line_capacity = counts[4];
+	fields->stack_capacity = fields->counts.sample_bytes / 2;
+	fields->value_capacity = fields->counts.sample_bytes / 8;
+	profile->lines = arena_array_raw(arena, fields->line_capacity, sizeof(*profile->lines));
+	profile->stacks = arena_array_raw(arena, fields->stack_capacity, sizeof(*profile->stacks));
+	profile->values = arena_array_raw(arena, fields->value_capacity, sizeof(*profile->values));
+	return !arena_overflowed(arena);
+}
+
+bool pprof_fields_read(struct pprof_fields *fields, struct str bytes)
+{
+	const uint8_t *at = (const uint8_t *)bytes.data;
+	const struct span in = { at, at ? at + bytes.length : at };
+
+	return count_fields(&fields->counts, in) && allocate(fields) && read_fields(fields, in) &&
+	       !arena_overflowed(fields->arena);
+}
