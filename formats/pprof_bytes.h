@@ -2,7 +2,7 @@
  * The bytes of a pprof as senders pack them: plain or gzip.
  *
  * Shape    told by the first two bytes. A plain profile stays where it is.
- * Units    at most limit_bytes after decompression; 0: PPROF_PLAIN_MAX.
+ * Units    at most limit_bytes after decompression; 0: PPROF_BYTES_MAX.
  * Errors   ERROR_INVALID for what is too short or damaged, ERROR_TOO_LARGE past the limit,
  *          arena_error() when the arena is full.
  * Threads  none.
@@ -12,8 +12,6 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-
-#define PPROF_PLAIN_MAX ((size_t)1 << 30) /* when the limit is off; the arena ends sooner */
 
 int pprof_bytes_unpack(struct str raw, size_t limit_bytes, struct arena *arena, struct str *out,
                        struct error *err);

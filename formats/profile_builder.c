@@ -21,8 +21,6 @@ void profile_builder_init(struct profile_builder *builder, struct arena *arena, 
 	*builder = (struct profile_builder){
 		.arena = arena,
 		.max_stacks = max_stacks,
-		.frame_ids = intern_table(arena),
-		.stack_ids = intern_table(arena),
 	};
 	memcpy(&builder->key, random.bytes, sizeof(builder->key));
 }
@@ -35,7 +33,8 @@ static uint32_t frame_id(struct profile_builder *builder, struct str name)
 
 	if (!ARENA_GROW(builder->arena, builder->frames, count, builder->frame_capacity))
 		return INTERN_NONE;
-	id = intern_table_add(&builder->frame_ids, hash128_str(builder->key, name), &is_new);
+	id = intern_add(&builder->frame_ids, builder->arena, hash128_str(builder->key, name),
+	                &is_new);
 	if (id != INTERN_NONE && is_new)
 		builder->frames[id] = name;
 	return id;
@@ -89,8 +88,8 @@ int profile_builder_add(struct profile_builder *builder, uint64_t value, struct 
 	const uint32_t *frames = builder->path ? builder->path + builder->open : NULL;
 	const size_t bytes = (builder->path_length - builder->open) * sizeof(*frames);
 	bool is_new;
-	const uint32_t id = intern_table_add(&builder->stack_ids,
-	                                     hash128(builder->key, frames, bytes), &is_new);
+	const uint32_t id = intern_add(&builder->stack_ids, builder->arena,
+	                               hash128(builder->key, frames, bytes), &is_new);
 
 	if (id == INTERN_NONE)
 		return arena_error(builder->arena, err);

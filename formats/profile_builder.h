@@ -18,7 +18,7 @@
  */
 #pragma once
 
-#include "formats/intern_table.h"
+#include "profile/intern.h"
 #include "profile/pprof.h"
 
 /* The run of a distinct stack in `stacks`. */
@@ -32,11 +32,11 @@ struct profile_builder {
 	uint64_t key; /* of the hashes; drawn for each builder */
 	size_t max_stacks;
 
-	struct intern_table frame_ids;
+	struct intern frame_ids;
 	struct str *frames; /* by id */
 	size_t frame_capacity;
 
-	struct intern_table stack_ids;
+	struct intern stack_ids;
 	struct profile_builder_stack *stacks; /* by id */
 	uint64_t *values;                     /* by stack id */
 	size_t stack_capacity;
