@@ -1,0 +1,138 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "server/arguments.h"
+
+struct flags {
+	const char *query;
+	struct argument_list labels;
+	struct argument_list words;
+	bool once;
+};
+
+/* Parses a line of words (the last one NULL) with one flag of each kind. */
+static enum arguments_end parse(struct flags *flags, bool takes_words, char **argv)
+{
+	const struct argument all[] = {
+		{ "query", "q", ARGUMENT_TEXT, &flags->query, "Q", "the query" },
+		{ "label", "l", ARGUMENT_LIST, &flags->labels, "L", "a label" },
+		{ "once", NULL, ARGUMENT_SWITCH, &flags->once, NULL, "once" },
+	};
+	const struct arguments arguments = {
+		.command = "test",
+		.synopsis = "[OPTIONS]",
+		.about = "About.\n",
+		.all = all,
+		.count = ARRAY_LENGTH(all),
+		.words = takes_words ? &flags->words : NULL,
+	};
+	int argc = 0;
+
+	while (argv[argc])
+		argc++;
+	*flags = (struct flags){ 0 };
+	return arguments_parse(&arguments, argc, argv);
+}
+
+#define LINE(...) ((char *[]){ "test", __VA_ARGS__, NULL })
+
+static void a_value_comes_behind_an_equals_sign_or_as_the_next_word(void **state)
+{
+	char **lines[] = {
+		LINE("--query", "a"), LINE("--query=a"), LINE("-query", "a"),
+		LINE("-q=a"),         LINE("-q", "a"),   LINE("-q", "b", "-q", "a"),
+	};
+	struct flags flags;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(lines); i++) {
+		assert_int_equal(parse(&flags, false, lines[i]), ARGUMENTS_GO_ON);
+		assert_string_equal(flags.query, "a");
+	}
+}
+
+static void a_value_may_look_like_a_flag(void **state)
+{
+	struct flags flags;
+
+	(void)state;
+	assert_int_equal(parse(&flags, false, LINE("--query", "-1h")), ARGUMENTS_GO_ON);
+	assert_string_equal(flags.query, "-1h");
+}
+
+static void a_switch_takes_no_word(void **state)
+{
+	struct flags flags;
+
+	(void)state;
+	assert_int_equal(parse(&flags, true, LINE("--once", "file")), ARGUMENTS_GO_ON);
+	assert_true(flags.once);
+	assert_int_equal(flags.words.count, 1);
+	assert_int_equal(parse(&flags, true, LINE("--once=false")), ARGUMENTS_GO_ON);
+	assert_false(flags.once);
+	assert_int_equal(parse(&flags, true, LINE("--once=maybe")), ARGUMENTS_WRONG);
+}
+
+static void a_repeated_flag_collects(void **state)
+{
+	struct flags flags;
+
+	(void)state;
+	assert_int_equal(parse(&flags, false, LINE("-l", "a=1", "--label=b=2")), ARGUMENTS_GO_ON);
+	assert_int_equal(flags.labels.count, 2);
+	assert_string_equal(flags.labels.values[0], "a=1");
+	assert_string_equal(flags.labels.values[1], "b=2");
+}
+
+static void two_dashes_end_the_flags_and_one_is_a_word(void **state)
+{
+	struct flags flags;
+
+	(void)state;
+	assert_int_equal(parse(&flags, true, LINE("-", "--", "--once")), ARGUMENTS_GO_ON);
+	assert_false(flags.once);
+	assert_int_equal(flags.words.count, 2);
+	assert_string_equal(flags.words.values[0], "-");
+	assert_string_equal(flags.words.values[1], "--once");
+}
+
+static void what_is_wrong_is_refused(void **state)
+{
+	char **lines[] = { LINE("--qery", "a"), LINE("--query"), LINE("word"), LINE("--") };
+	struct flags flags;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(parse(&flags, false, lines[i]), ARGUMENTS_WRONG);
+	assert_int_equal(parse(&flags, false, lines[3]), ARGUMENTS_GO_ON);
+}
+
+static void help_is_always_understood(void **state)
+{
+	struct flags flags;
+
+	(void)state;
+	assert_int_equal(parse(&flags, false, LINE("-h")), ARGUMENTS_SHOWN);
+	assert_int_equal(parse(&flags, false, LINE("--help", "--nonsense")), ARGUMENTS_SHOWN);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_value_comes_behind_an_equals_sign_or_as_the_next_word),
+		cmocka_unit_test(a_value_may_look_like_a_flag),
+		cmocka_unit_test(a_switch_takes_no_word),
+		cmocka_unit_test(a_repeated_flag_collects),
+		cmocka_unit_test(two_dashes_end_the_flags_and_one_is_a_word),
+		cmocka_unit_test(what_is_wrong_is_refused),
+		cmocka_unit_test(help_is_always_understood),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

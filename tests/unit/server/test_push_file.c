@@ -1,0 +1,189 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/gzip.h"
+#include "base/wire.h"
+#include "server/push_file.h"
+
+#define ARENA_SIZE (size_t)(16UL * 1024 * 1024)
+
+/* A pprof with the sample type cpu/nanoseconds, time 1 and no sample. */
+static const char pprof_bytes[] = "\x0a\x04\x08\x01\x10\x02" /* sample_type { type 1, unit 2 } */
+				  "\x32\x00\x32\x03"
+				  "cpu"
+				  "\x32\x0b"
+				  "nanoseconds" /* strings */
+				  "\x48\x01";   /* time_nanos 1 */
+
+static struct label_set no_labels(void)
+{
+	return (struct label_set){ 0 };
+}
+
+static struct push_request make(struct str bytes, const struct push_options *options,
+                                struct arena *arena)
+{
+	struct push_request request;
+	struct error err = { 0 };
+
+	assert_int_equal(push_request_init(&request, STR("file"), bytes, options, arena, &err), 0);
+	return request;
+}
+
+static void a_file_is_recognised_by_its_content(void **state)
+{
+	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_SIZE, NULL);
+	const struct label_set labels = no_labels();
+	const struct push_options options = { .service = STR("shop"),
+		                              .labels = &labels,
+		                              .suffix = STR("cpu") };
+	static const struct {
+		struct str bytes;
+		enum push_format format;
+	} cases[] = {
+		{ { pprof_bytes, sizeof(pprof_bytes) - 1 }, PUSH_PPROF },
+		{ { "main;work 5\n", 12 }, PUSH_FOLDED },
+		{ { "FLR\0\0\x02", 6 }, PUSH_JFR },
+		{ { "  {\"$schema\": \"x\"}", 19 }, PUSH_SPEEDSCOPE },
+		{ { "x", 1 }, PUSH_FOLDED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		struct push_request request = make(cases[i].bytes, &options, arena);
+		struct strbuf packed;
+
+		assert_int_equal(request.format, cases[i].format);
+		push_request_fini(&request);
+
+		strbuf_init(&packed, 4096);
+		gzip_deflate(cases[i].bytes, &packed);
+		request = make(strbuf_view(&packed), &options, arena);
+		assert_int_equal(request.format, cases[i].format);
+		push_request_fini(&request);
+		strbuf_fini(&packed);
+	}
+}
+
+static void the_name_of_text_formats_ends_with_the_type(void **state)
+{
+	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_SIZE, NULL);
+	struct label label[] = { { STR("env"), STR("a b") } };
+	const struct label_set labels = { label, 1 };
+	const struct push_options options = { .service = STR("my.shop"),
+		                              .labels = &labels,
+		                              .suffix = STR("inuse_space"),
+		                              .sample_rate = STR("97") };
+	struct push_request request = make(STR("main 5\n"), &options, arena);
+
+	(void)state;
+	assert_string_equal(request.path.data,
+	                    "/ingest?name=my.shop.inuse_space%7Benv%3Da%20b%7D&format=folded"
+	                    "&sampleRate=97");
+	assert_string_equal(request.body.data, "main 5\n");
+	push_request_fini(&request);
+}
+
+static void a_label_that_the_name_cannot_carry_is_refused(void **state)
+{
+	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_SIZE, NULL);
+	struct label label[] = { { STR("list"), STR("a,b") } };
+	const struct label_set labels = { label, 1 };
+	const struct push_options options = { .service = STR("shop"),
+		                              .labels = &labels,
+		                              .suffix = STR("cpu") };
+	struct push_request request;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(
+		push_request_init(&request, STR("f"), STR("main 5\n"), &options, arena, &err), -1);
+	assert_int_equal(err.code, ERROR_INVALID);
+	push_request_fini(&request);
+}
+
+/* The last time_nanos of the pprof inside a push request. */
+static uint64_t time_of(struct str body)
+{
+	static const uint32_t way[] = { 1, 2, 1 }; /* series, sample, raw_profile */
+	struct wire_field field = { 0 };
+	uint64_t time = 0;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(way); i++) {
+		struct wire_reader reader = wire_reader(body);
+
+		while (wire_next(&reader, &field) > 0)
+			if (field.number == way[i])
+				body = field.bytes;
+		assert_true(body.length > 0);
+	}
+
+	struct wire_reader reader = wire_reader(body);
+
+	while (wire_next(&reader, &field) > 0)
+		if (field.number == 9)
+			time = field.value;
+	return time;
+}
+
+static void a_pprof_keeps_its_time_unless_told_otherwise(void **state)
+{
+	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_SIZE, NULL);
+	const struct label_set labels = no_labels();
+	const struct str bytes = { pprof_bytes, sizeof(pprof_bytes) - 1 };
+	struct push_options options = { .service = STR("shop"), .labels = &labels };
+	struct push_request request = make(bytes, &options, arena);
+
+	(void)state;
+	assert_string_equal(request.path.data, "/push.v1.PusherService/Push");
+	assert_int_equal(time_of(strbuf_view(&request.body)), 1);
+	push_request_fini(&request);
+	options.override_unix_ns = INT64_C(1767225600000000000);
+	request = make(bytes, &options, arena);
+	assert_int_equal(time_of(strbuf_view(&request.body)), INT64_C(1767225600000000000));
+	push_request_fini(&request);
+}
+
+static void sample_types_say_what_was_measured(void **state)
+{
+	static const struct {
+		struct str types[4];
+		size_t count;
+		const char *path;
+		const char *metric;
+	} cases[] = {
+		{ { STR("samples"), STR("cpu") }, 2, "f", "process_cpu" },
+		{ { STR("alloc_objects"), STR("inuse_space") }, 2, "f", "memory" },
+		{ { STR("samples"), STR("wall") }, 2, "f", "wall" },
+		{ { STR("goroutine") }, 1, "f", "goroutine" },
+		{ { STR("contentions"), STR("delay") }, 2, "mutex.pb.gz", "mutex" },
+		{ { STR("contentions"), STR("delay") }, 2, "block.pb.gz", "block" },
+		{ { STR("gpu_time") }, 1, "f", "gpu_time" },
+		{ { STR("") }, 1, "f", "unknown" },
+		{ { STR("") }, 0, "f", "unknown" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++)
+		assert_true(str_equals(push_metric_name(cases[i].types, cases[i].count,
+		                                        str_of(cases[i].path)),
+		                       cases[i].metric));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_is_recognised_by_its_content),
+		cmocka_unit_test(the_name_of_text_formats_ends_with_the_type),
+		cmocka_unit_test(a_label_that_the_name_cannot_carry_is_refused),
+		cmocka_unit_test(a_pprof_keeps_its_time_unless_told_otherwise),
+		cmocka_unit_test(sample_types_say_what_was_measured),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
