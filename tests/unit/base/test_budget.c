@@ -1,0 +1,85 @@
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/budget.h"
+#include "base/cleanup.h"
+
+#define THREADS 4
+#define ROUNDS  20000
+
+static void it_says_no_past_the_limit_and_changes_nothing(void **state)
+{
+	struct budget budget;
+
+	(void)state;
+	budget_init(&budget, 100);
+	assert_true(budget_take(&budget, 60));
+	assert_false(budget_take(&budget, 41));
+	assert_int_equal(budget_used(&budget), 60);
+	assert_true(budget_take(&budget, 40));
+	assert_true(budget_take(&budget, 0));
+	assert_false(budget_take(&budget, 1));
+	budget_give(&budget, 100);
+	assert_int_equal(budget_used(&budget), 0);
+}
+
+static void sums_that_would_wrap_are_refused(void **state)
+{
+	struct budget budget;
+
+	(void)state;
+	budget_init(&budget, SIZE_MAX);
+	assert_true(budget_take(&budget, 10));
+	assert_false(budget_take(&budget, SIZE_MAX));
+	assert_true(budget_take(&budget, SIZE_MAX - 10));
+	assert_false(budget_take(&budget, 1));
+}
+
+/* Takes and gives; returns how often the budget was seen past its limit. */
+static void *take_and_give(void *context)
+{
+	struct budget *budget = context;
+	uintptr_t past = 0;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		if (!budget_take(budget, 7))
+			continue;
+		past += budget_used(budget) > budget->limit;
+		budget_give(budget, 7);
+	}
+	return (void *)past; // NOLINT(performance-no-int-to-ptr)
+}
+
+static void threads_never_take_more_than_the_limit(void **state)
+{
+	struct budget budget;
+	pthread_t threads[THREADS];
+
+	(void)state;
+	budget_init(&budget, 7 * (THREADS - 1));
+	for (size_t i = 0; i < ARRAY_LENGTH(threads); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, take_and_give, &budget), 0);
+	for (size_t i = 0; i < ARRAY_LENGTH(threads); i++) {
+		void *past;
+
+		assert_int_equal(pthread_join(threads[i], &past), 0);
+		assert_null(past);
+	}
+	assert_int_equal(budget_used(&budget), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_says_no_past_the_limit_and_changes_nothing),
+		cmocka_unit_test(sums_that_would_wrap_are_refused),
+		cmocka_unit_test(threads_never_take_more_than_the_limit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
