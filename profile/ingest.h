@@ -1,10 +1,12 @@
 /*
  * The way from "pprof and labels" to stored series: every format goes through here.
  *
- * Shape    one call a profile; it defaults the service name, validates, normalises, splits by sample labels and makes
- *          one struct series_profile for each label set.
- * Errors   the codes of ingest specification 2.3 and 2.4 with their words; *out_reason names the reason for
- *          discarding as the metrics have it ("malformed_profile", "not_in_ingestion_window", ...).
+ * Shape    one call a profile; it defaults the service name, validates, normalises, splits
+ *          by sample labels and makes one struct series_profile for each label set.
+ * Errors   ERROR_INVALID with the words of ingest specification 2.4 and 2.9 for what a
+ *          sender did wrong, limits included; arena_error(). out->reason names the reason
+ *          for discarding as the metrics have it ("malformed_profile", ...), or is NULL
+ *          when the profile was not at fault. All of a profile is refused or nothing.
  * Threads  none: limits are read, everything else belongs to the request.
  * Source   ingest specification, section 2
  */
@@ -33,8 +35,8 @@ extern const struct ingest_limits ingest_limits_default;
 
 /* One pprof with its labels, as a format decoded it. */
 struct ingest_profile {
-	struct pprof_input
-		*input; /* its arena is used for everything that is made; the pipeline changes it */
+	/* its arena is used for everything that is made; the pipeline changes it */
+	struct pprof_input *input;
 	struct label_set labels; /* unsorted, as sent */
 	struct str sender_id;    /* RawSample.ID, or empty */
 	struct str payload;      /* the bytes as sent, for telling a retry from another profile */

@@ -1,11 +1,16 @@
 /*
- * One profile as it is stored: what the pipeline makes of a pprof and its labels, and what a store appends.
+ * One profile as it is stored: what the pipeline makes of a pprof and its labels, and what
+ * a store appends.
  *
- * Shape    some series (one for each sample type that has a positive value) that share the same rows. A row is
- *          a stack with one value for each series; values are >= 0, and a row has a positive one. Stacks are runs
- *          of profile->stacks; an empty one is a value without a stack. Rows with equal stacks differ in their span or trace.
+ * Shape    some series (one for each sample type that has a positive value) that share the
+ *          same rows. A row is a stack with one value for each series; values are >= 0, and
+ *          a row has a positive one. Stacks are runs of profile->stacks; an empty one is a
+ *          value without a stack. Rows with equal runs differ in their span or trace.
+ *          Different runs may still mean the same frames (two locations with one content,
+ *          addresses taken off): a store that interns adds such rows up.
  * Units    times are Unix nanoseconds.
- * Threads  none: it belongs to its request's arena until the store has said that it is done.
+ * Threads  none: it belongs to its request's arena until the store has said that it is
+ *          done.
  */
 #pragma once
 
@@ -32,13 +37,14 @@ struct series_profile {
 	int64_t time_unix_ns;
 	int64_t duration_ns;
 	struct uuid id; /* of this profile; all sample types share it */
-	struct hash128
-		origin; /* of series, time, the sender's id and payload; zero: never the same as another */
+	/* of series, time, the sender's id and payload; zero: never the same as another */
+	struct hash128 origin;
 	struct stored_series *series;
 	size_t series_count;
 	struct stored_row *rows;
 	size_t row_count;
-	const uint64_t *
-		span_ids; /* one a row, 0: none; NULL: no row has one. Value of the hex digits as written */
-	const uint8_t (*trace_ids)[TRACE_ID_SIZE]; /* one a row, zero: none; NULL: no row has one */
+	/* one a row, 0: none; NULL: no row has one. The value of the hex digits as written */
+	const uint64_t *span_ids;
+	/* one a row, zero: none; NULL: no row has one */
+	const uint8_t (*trace_ids)[TRACE_ID_SIZE];
 };
