@@ -2,7 +2,8 @@
  * What the whole program shares.
  *
  * Shape    made once at start, before any thread; torn down after the last one.
- * Threads  options and pointers do not change while threads run, but for `limits`, which SIGHUP swaps: take limits_get() once a request.
+ * Threads  options and pointers do not change while threads run, but for `limits`, which
+ *          SIGHUP swaps: take limits_get() once a request.
  */
 #pragma once
 
@@ -12,7 +13,10 @@
 #include "profile/profile_type.h"
 #include "storage/store.h"
 
-struct options; /* server/options.h: all values of server/options.def */
+struct options;      /* server/options.h: all values of server/options.def */
+struct rate_limit;   /* server/rate_limit.h */
+struct app_metrics;  /* server/app_metrics.h */
+struct server_gauge; /* server/app_metrics.h */
 
 /* The values that SIGHUP reloads. */
 struct limits {
@@ -23,7 +27,9 @@ struct limits {
 	int64_t max_query_length_ns;   /* 0: off */
 	int64_t max_query_lookback_ns; /* 0: off */
 	int64_t flamegraph_nodes_default;
-	int64_t flamegraph_nodes_max;
+	int64_t flamegraph_nodes_max; /* 0: no limit */
+
+	struct limits *before; /* those that were in force until these came */
 };
 
 struct app {
@@ -31,14 +37,29 @@ struct app {
 	struct store *store;
 	struct budget memory; /* memory.limit */
 	struct metrics *registry;
-	struct app_metrics *metrics; /* server/app_metrics.h: the families by name */
-	enum profile_merge instant;  /* -query.instant */
+	struct app_metrics *metrics;    /* the families by name */
+	struct rate_limit *ingest_rate; /* tenants' buckets for limits.ingestion_rate_bytes */
+	enum profile_merge instant;     /* -query.instant */
 	int64_t start_unix_ns;
 	struct limits *_Atomic limits;
+	_Atomic bool stopping; /* not ready any more; answers say Connection: close */
+
+	/* what the listener and the pool cost now, for /metrics; NULL while there is none */
+	void (*gauge)(void *context, struct server_gauge *out);
+	void *gauge_context;
 };
 
-/* The limits in force. They stay valid for the life of the program (old ones are kept: reloads are rare). */
+/* The limits in force. They stay valid for the life of the program: old ones are kept. */
 static inline const struct limits *limits_get(struct app *app)
 {
 	return atomic_load_explicit(&app->limits, memory_order_acquire);
 }
+
+/* Opens the store and makes everything else. `options` must outlive the app. */
+int app_open(const struct options *options, struct app **out, struct error *err);
+
+/* Commits what the store took in. NULL is fine. */
+void app_close(struct app *app);
+
+/* Puts the reloadable values of `options` into force. */
+void app_reload(struct app *app, const struct options *options);

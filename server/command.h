@@ -19,6 +19,9 @@ struct command {
 /* The command of that name, or NULL. */
 const struct command *command_find(const char *name);
 
+/* The commands in the order of the table; NULL behind the last. */
+const struct command *command_at(size_t index);
+
 /* All commands with their one line. */
 void command_print_all(FILE *to);
 

@@ -1,10 +1,12 @@
 /*
  * One request on its way through the server: what a handler sees.
  *
- * Shape    the listener makes it, a worker calls its route's handler once, and the listener sends what the handler has left in
- *          `response`. A handler that must wait (for a commit) returns EXCHANGE_PENDING; somebody calls exchange_finish() later.
- * Threads  the handler's worker owns everything here until it returns (or, pending, until exchange_finish()). `app` is shared and says
- *          itself what guards it.
+ * Shape    the listener makes it, a worker calls its route's handler once, and the listener
+ *          sends what the handler has left in `response`. A handler that must wait (for a
+ *          commit) returns EXCHANGE_PENDING; somebody calls exchange_finish(), perhaps before
+ *          the handler has returned: it does not touch the exchange after handing it on.
+ * Threads  the handler's worker owns everything here until it returns (or, pending, until
+ *          exchange_finish()). `app` is shared and says itself what guards it.
  */
 #pragma once
 
@@ -27,10 +29,16 @@ struct exchange {
 	struct http_request request;
 	struct http_response response;
 	struct str
-		tenant; /* checked; "anonymous" when tenancy is off; empty on routes without a tenant */
+		tenant; /* checked; "anonymous" when tenancy is off; empty on routes without one */
 	struct store_cancel cancel; /* the client has gone, or the deadline passed */
 	int64_t start_mono_ns;
+
+	void (*finish)(struct exchange *exchange); /* the listener's */
+	struct exchange *next;                     /* the worker pool's */
 };
 
 /* Sends the response of a pending exchange; any thread. The exchange is gone afterwards. */
-void exchange_finish(struct exchange *exchange);
+static inline void exchange_finish(struct exchange *exchange)
+{
+	exchange->finish(exchange);
+}

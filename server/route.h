@@ -15,12 +15,13 @@
 #define ROUTE_BODY_MAX ((size_t)16 << 20) /* read specification, 2.7 */
 
 enum route_flag {
-	ROUTE_TENANT = 1 << 0,  /* needs a tenant: refused before the handler with the plain 401 */
-	ROUTE_CONNECT = 1 << 1, /* the handler begins with rpc_accept(), which does the tenant too */
-	ROUTE_WRITE = 1 << 2,   /* several tenants are refused as for a write */
+	ROUTE_TENANT = 1 << 0, /* needs a tenant: refused before the handler with the plain 401 */
+	ROUTE_CONNECT =
+		1 << 1,       /* the handler begins with rpc_accept(), which does the tenant too */
+	ROUTE_WRITE = 1 << 2, /* several tenants are refused as for a write */
 	ROUTE_ANY_METHOD = 1 << 3,
-	ROUTE_INLINE = 1 << 4,  /* cheap: answered even when the queue is full */
-	ROUTE_GATEWAY = 1 << 5, /* other methods get 501, as from the reference's gateway */
+	ROUTE_INLINE = 1 << 4,    /* cheap: answered even when the queue is full */
+	ROUTE_GATEWAY = 1 << 5,   /* other methods get 501, as from the reference's gateway */
 	ROUTE_NO_TENANT = 1 << 6, /* rpc_accept() asks for none: version.v1, health */
 };
 
@@ -31,7 +32,8 @@ struct route {
 	const char *path;
 	route_handler handler;
 	unsigned flags;
-	const char *label; /* for metrics: the path in lower case, runs of other characters as '_' */
+	const char
+		*label; /* for metrics: the path in lower case, runs of other characters as '_' */
 };
 
 /* The route of an exact path, or NULL. */

@@ -1,0 +1,350 @@
+/*
+ * vramscope server: the life of the server.
+ *
+ *	open store -> workers -> event threads -> listener -> ready
+ *	SIGHUP:  read options again, swap limits and log level
+ *	SIGTERM: stop accepting -> wait for requests in flight -> workers end -> store commits
+ *	         and closes -> exit 0
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "server/app.h"
+#include "server/app_metrics.h"
+#include "server/command.h"
+#include "server/listener.h"
+#include "server/notify.h"
+#include "server/options.h"
+#include "server/version.h"
+
+#define HELP_MAX      ((size_t)256 << 10)
+#define DRAIN_POLL_NS (5 * NS_PER_MS)
+#define LAST_GRACE_NS (5 * NS_PER_S) /* for requests that were cancelled; a guess */
+#define WORKERS_MIN   2
+#define THREADS_MAX   1024
+
+/* What runs. Members are made in this order and torn down in reverse. */
+struct server {
+	const struct options *options;
+	struct app *app;
+	struct worker_pool *pool;
+	struct connections *connections;
+	struct http1 *http1;
+	struct listener *listener;
+};
+
+/* ---- start ---- */
+
+static size_t at_most(uint64_t wanted, size_t most)
+{
+	return wanted < most ? (size_t)wanted : most;
+}
+
+static size_t cores(void)
+{
+	const long count = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return count > 0 ? (size_t)count : 1;
+}
+
+static size_t worker_count(const struct options *options)
+{
+	if (options->workers > 0)
+		return at_most(options->workers, THREADS_MAX);
+	return at_most(cores() * 2 > WORKERS_MIN ? cores() * 2 : WORKERS_MIN, THREADS_MAX);
+}
+
+static size_t event_thread_count(const struct options *options)
+{
+	if (options->event_threads > 0)
+		return at_most(options->event_threads, THREADS_MAX);
+	return at_most((cores() + 3) / 4, THREADS_MAX);
+}
+
+static void count_cut(void *context, enum connection_phase phase)
+{
+	static const char *const names[CONNECTION_PHASE_COUNT] = {
+		[CONNECTION_FIRST_BYTES] = "header_timeout", [CONNECTION_HEAD] = "header_timeout",
+		[CONNECTION_BODY] = "body_timeout",          [CONNECTION_RUNNING] = "running",
+		[CONNECTION_SENDING] = "write_timeout",      [CONNECTION_IDLE] = "idle_timeout",
+		[CONNECTION_DRAINING] = "draining",
+	};
+	const struct app *app = context;
+
+	metric_add(METRIC_OF(app->metrics->connections_cut, str_of(names[phase])), 1);
+}
+
+static void fill_gauge(void *context, struct server_gauge *out)
+{
+	const struct server *server = context;
+
+	out->connections = connections_count(server->connections);
+	out->queue_length = worker_pool_queue_length(server->pool);
+	out->workers_busy = worker_pool_busy(server->pool);
+}
+
+static int open_connections(struct server *server, struct error *err)
+{
+	const struct options *options = server->options;
+
+	return connections_new(
+		&(struct connections_options){
+			.max = options->max_connections ? at_most(options->max_connections, 1000000) :
+							  1,
+			.timeout_ns = {
+				[CONNECTION_FIRST_BYTES] = options->read_header_timeout_ns,
+				[CONNECTION_HEAD] = options->read_header_timeout_ns,
+				[CONNECTION_BODY] = options->read_timeout_ns,
+				[CONNECTION_SENDING] = options->write_timeout_ns,
+				[CONNECTION_IDLE] = options->idle_timeout_ns,
+				[CONNECTION_DRAINING] = NS_PER_S,
+			},
+			.cut = count_cut,
+			.context = server->app,
+		},
+		&server->connections, err);
+}
+
+static int open_ports(struct server *server, struct error *err)
+{
+	const struct options *options = server->options;
+
+	if (open_connections(server, err) < 0 ||
+	    http1_open(&(struct http1_options){ .app = server->app,
+	                                        .pool = server->pool,
+	                                        .connections = server->connections,
+	                                        .event_threads = event_thread_count(options),
+	                                        .max_connections = at_most(options->max_connections,
+	                                                                   1000000) },
+	               &server->http1, err) < 0)
+		return -1;
+	server->app->gauge_context = server;
+	server->app->gauge = fill_gauge;
+	return listener_open(&(struct listener_options){ .address = options->http_listen_address,
+	                                                 .port = options->http_listen_port,
+	                                                 .connections = server->connections,
+	                                                 .http1 = server->http1 },
+	                     &server->listener, err);
+}
+
+static int server_open(struct server *server, const struct options *options, struct error *err)
+{
+	server->options = options;
+	if (app_open(options, &server->app, err) < 0)
+		return -1;
+	server->pool = worker_pool_new(worker_count(options),
+	                               at_most(options->queue_length, SIZE_MAX / 2));
+	return open_ports(server, err);
+}
+
+/* A file that is there is whole: written beside and renamed. */
+static int write_port_file(const char *path, uint16_t port, struct error *err)
+{
+	char beside[4096];
+	char text[16];
+	const int length = snprintf(text, sizeof(text), "%u\n", port);
+	int fd;
+	bool is_written;
+
+	if (snprintf(beside, sizeof(beside), "%s.tmp", path) >= (int)sizeof(beside))
+		return error_set(err, ERROR_INVALID, "-server.http-port-file is too long");
+	fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return error_set_errno(err, errno, "%s", beside);
+	is_written = write(fd, text, (size_t)length) == length;
+	if (close(fd) < 0 || !is_written || rename(beside, path) < 0)
+		return error_set_errno(err, errno, "%s", path);
+	return 0;
+}
+
+static int announce(const struct server *server, struct error *err)
+{
+	const struct options *options = server->options;
+	const uint16_t port = listener_port(server->listener);
+	const char *address = options->http_listen_address;
+	const bool is_ipv6 = strchr(address, ':') != NULL;
+
+	if (options->http_port_file[0] && write_port_file(options->http_port_file, port, err) < 0)
+		return -1;
+	log_info("vramscope %s listens on http://%s%s%s:%u%s, store in %s", version_text(),
+	         is_ipv6 ? "[" : "", address[0] ? address : "localhost", is_ipv6 ? "]" : "", port,
+	         options->path_prefix, options->storage_path);
+	notify_send("READY=1");
+	return 0;
+}
+
+/* ---- stop ---- */
+
+static bool wait_for_requests(const struct server *server, int64_t timeout_ns)
+{
+	const int64_t deadline_mono_ns = clock_mono_ns() + timeout_ns;
+
+	while (http1_in_flight(server->http1) > 0) {
+		const struct timespec pause = { .tv_nsec = DRAIN_POLL_NS };
+
+		if (clock_mono_ns() >= deadline_mono_ns)
+			return false;
+		connections_shut_idle(server->connections);
+		(void)nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
+/* Answers what is in flight. False when something would not end. */
+static bool drain(const struct server *server)
+{
+	listener_stop(server->listener);
+	connections_shut_idle(server->connections);
+	if (wait_for_requests(server, server->options->shutdown_timeout_ns))
+		return true;
+	log_warn("%zu requests took longer than -server.graceful-shutdown-timeout; they are cut",
+	         http1_in_flight(server->http1));
+	connections_shut_all(server->connections);
+	return wait_for_requests(server, LAST_GRACE_NS);
+}
+
+static int server_close(struct server *server)
+{
+	if (server->app)
+		atomic_store(&server->app->stopping, true);
+	if (server->listener && !drain(server)) {
+		/* threads are stuck in requests: commit what was taken in, and go */
+		log_error("requests do not end; leaving without them");
+		store_close(server->app->store);
+		_exit(1);
+	}
+	worker_pool_free(server->pool);
+	if (server->app) {
+		store_close(TAKE(server->app->store));
+		server->app->gauge = NULL;
+	}
+	http1_close(server->http1);
+	listener_close(server->listener);
+	connections_free(server->connections);
+	app_close(server->app);
+	return 0;
+}
+
+/* ---- signals ---- */
+
+static void warn_of_restarts(const struct options *old, const struct options *new)
+{
+	for (size_t i = 0; i < OPTION_COUNT_ALL; i++) {
+		const struct option *option = option_at((enum option_id)i);
+
+		if (option->reload == OPTION_START && strcmp(old->texts[i], new->texts[i]) != 0)
+			log_warn("-%s changed; that needs a restart", option->name);
+	}
+}
+
+static void reload(const struct server *server, int argc, char **argv)
+{
+	CLEANUP(options_freep) struct options *options = NULL;
+	enum options_wish wish;
+	struct error err = { 0 };
+
+	notify_reloading();
+	if (options_load(argc, argv, &options, &wish, &err) < 0) {
+		log_error("reloading: %s; what was in force stays", err.message);
+	} else {
+		warn_of_restarts(server->options, options);
+		app_reload(server->app, options);
+		log_info("limits, retention and log level are reloaded");
+	}
+	notify_send("READY=1");
+}
+
+static void wait_for_end(const struct server *server, const sigset_t *signals, int argc,
+                         char **argv)
+{
+	int number = 0;
+
+	for (;;) {
+		if (sigwait(signals, &number) != 0)
+			continue;
+		if (number != SIGHUP)
+			break;
+		reload(server, argc, argv);
+	}
+	log_info("%s: stopping", number == SIGINT ? "SIGINT" : "SIGTERM");
+	notify_send("STOPPING=1");
+}
+
+static void block_signals(sigset_t *signals)
+{
+	(void)sigemptyset(signals);
+	(void)sigaddset(signals, SIGTERM);
+	(void)sigaddset(signals, SIGINT);
+	(void)sigaddset(signals, SIGHUP);
+	/* before any thread starts: all inherit it, and sigwait() alone takes them */
+	(void)pthread_sigmask(SIG_BLOCK, signals, NULL);
+	(void)signal(SIGPIPE, SIG_IGN);
+}
+
+/* ---- the command ---- */
+
+static int print_help(enum option_level level)
+{
+	CLEANUP(strbuf_fini) struct strbuf text;
+
+	strbuf_init(&text, HELP_MAX);
+	strbuf_add_text(&text, "usage: vramscope server [-flag=value ...]\n\n");
+	options_print_help(level, &text);
+	if (level == OPTION_COMMON)
+		strbuf_add_text(&text, "\n-help-all lists all of them\n");
+	(void)fwrite(text.data, 1, text.length, stdout);
+	return 0;
+}
+
+static int run(const struct options *options, int argc, char **argv)
+{
+	struct server server = { 0 };
+	struct error err = { 0 };
+	sigset_t signals;
+
+	block_signals(&signals);
+	log_set_format((enum log_format)options->log_format);
+	log_set_level((enum log_level)options->log_level);
+	log_name_thread("main");
+	if (options->ignored.length > 0)
+		log_warn("without meaning here, and passed over: %s", options->ignored.data);
+	if (server_open(&server, options, &err) < 0 || announce(&server, &err) < 0) {
+		log_error("%s", err.message);
+		(void)server_close(&server);
+		return 1;
+	}
+	wait_for_end(&server, &signals, argc, argv);
+	return server_close(&server);
+}
+
+int command_server(int argc, char **argv)
+{
+	CLEANUP(options_freep) struct options *options = NULL;
+	enum options_wish wish;
+	struct error err = { 0 };
+
+	if (options_load(argc, argv, &options, &wish, &err) < 0) {
+		(void)fprintf(stderr, "vramscope: %s\n", err.message);
+		return EXIT_USAGE;
+	}
+	switch (wish) {
+	case OPTIONS_HELP:
+		return print_help(OPTION_COMMON);
+	case OPTIONS_HELP_ALL:
+		return print_help(OPTION_MORE);
+	case OPTIONS_VERSION:
+		(void)printf("vramscope %s (%s, %s)\n", version_text(), version_revision(),
+		             version_compiler());
+		return 0;
+	default:
+		return run(options, argc, argv);
+	}
+}

@@ -1,0 +1,105 @@
+/*
+ * All open connections, their deadlines, and whether somebody still waits at the other end.
+ *
+ * Shape    a table by file descriptor. A connection is in one phase at a time:
+ *
+ *            FIRST_BYTES -> HEAD -> BODY -> RUNNING -> SENDING -> IDLE -> HEAD ...
+ *                                                       `-> DRAINING -> closed
+ *
+ *          connections_expire() shuts the sockets whose phase took too long; who reads or
+ *          writes there sees the end and closes. The table also owns the epoll instance of the
+ *          thread that accepts.
+ * Units    monotonic nanoseconds.
+ * Threads  any; a lock guards the list, phases and deadlines are atomic. A connection is
+ *          freed by connections_close() alone, before its descriptor is closed.
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+enum connection_phase {
+	CONNECTION_FIRST_BYTES,
+	CONNECTION_HEAD,
+	CONNECTION_BODY,
+	CONNECTION_RUNNING,
+	CONNECTION_SENDING,
+	CONNECTION_IDLE,
+	CONNECTION_DRAINING, /* refused and closed by us; what still comes is thrown away */
+	CONNECTION_PHASE_COUNT
+};
+
+struct connection {
+	int fd;
+	uint32_t generation; /* tells it from earlier ones of the same fd */
+	_Atomic int phase;
+	_Atomic int64_t deadline_mono_ns;    /* 0: none */
+	_Atomic int64_t half_closed_mono_ns; /* 0: not */
+	_Atomic bool gone;                   /* nobody waits for an answer */
+	bool is_watched;                     /* the event thread's */
+	bool drains;                         /* the event thread's: see connections_close() */
+	struct connection *previous;
+	struct connection *next;
+};
+
+struct connections_options {
+	size_t max;                                              /* connections */
+	int64_t timeout_ns[CONNECTION_PHASE_COUNT];              /* 0: none */
+	void (*cut)(void *context, enum connection_phase phase); /* one was shut; counts it */
+	void *context;
+};
+
+struct connections;
+
+int connections_new(const struct connections_options *options, struct connections **out,
+                    struct error *err);
+void connections_free(struct connections *table);
+DEFINE_FREEP(connections)
+
+int connections_epoll_fd(const struct connections *table);
+
+/* Ends the current connections_wait() of the accepting thread. */
+void connections_wake(struct connections *table);
+
+/* Whether there is room for one more. When there is none, closing one wakes the acceptor. */
+bool connections_have_room(struct connections *table);
+size_t connections_count(struct connections *table);
+
+struct connection *connections_open(struct connections *table, int fd, enum connection_phase phase)
+	__attribute__((returns_nonnull));
+
+/* The connection of an fd that is open, or NULL. */
+struct connection *connections_find(struct connections *table, int fd);
+
+/*
+ * What epoll said of a tag. The connection when it is in a phase of the acceptor's own
+ * (FIRST_BYTES, DRAINING); else NULL, and a hang-up is noted for whoever works for the peer.
+ */
+struct connection *connections_take_event(struct connections *table, uint64_t tag, uint32_t events);
+uint64_t connection_tag(const struct connection *connection);
+
+/*
+ * Forgets a connection; the caller closes its fd afterwards. When it `drains`, a copy of the
+ * fd stays open for a second and throws away what comes, so that the peer reads its answer
+ * before it hears of a reset.
+ */
+void connections_close(struct connections *table, struct connection *connection);
+
+/* Enters a phase, and starts its clock. */
+void connection_enter(struct connections *table, struct connection *connection,
+                      enum connection_phase phase);
+
+/* Asks to be told when the peer closes: sets `gone` and half_closed_mono_ns. */
+void connection_watch(struct connections *table, struct connection *connection);
+
+/* Shuts what is overdue. Returns milliseconds until it should be called again, -1: for ever. */
+int connections_expire(struct connections *table, int64_t now_mono_ns);
+
+/* Shuts the connections that wait for a request, or all of them with `gone` set. */
+void connections_shut_idle(struct connections *table);
+void connections_shut_all(struct connections *table);
