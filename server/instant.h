@@ -1,0 +1,34 @@
+/*
+ * How the profiles of a gauge merge over time: which parts a merge keeps apart, and what each
+ * part's sum is divided by.
+ *
+ * Shape    a source is a service and the first label present of hostname, node, instance and pod.
+ *          mean: the sum of a source's profiles over the distinct times at which it has any; a
+ *          part is all sources with one such number. last: a source's newest time; a part is all
+ *          sources with one such time. max: the largest profile of each series; a part is all
+ *          series whose largest profile has one time. sum: no parts.
+ *          Times are counted over all series of the type that match the service, so that a
+ *          process that lived a tenth of the range counts a tenth.
+ * Errors   the store's; arena_error().
+ * Threads  none.
+ * Source   collector specification, 3.4
+ */
+#pragma once
+
+#include "profile/profile_type.h"
+#include "storage/store.h"
+
+struct instant_plan;
+
+/* `query` has the type among its matchers; what it refers to must outlive the plan. */
+int instant_plan_new(struct store *store, const struct store_query *query, enum profile_merge merge,
+                     struct instant_plan **out, struct error *err);
+
+/* The parts for store_merge(), or NULL for a plain sum. */
+const struct store_parts *instant_plan_parts(const struct instant_plan *plan);
+
+/* Whether the merge has anything to read at all. */
+bool instant_plan_is_empty(const struct instant_plan *plan);
+
+/* What the sums of a part are divided by. */
+int64_t instant_plan_divisor(const struct instant_plan *plan, uint32_t part);

@@ -1,0 +1,160 @@
+#include "server/series_query.h"
+
+#include "base/clock.h"
+
+bool series_step_ms(double step_s, int64_t *out)
+{
+	const double ns = step_s * (double)NS_PER_S;
+
+	if (step_s < 0.001)
+		return false;
+	/* a NaN fails this comparison too */
+	*out = ns < 0x1p63 ? (int64_t)ns / NS_PER_MS : 0;
+	return true;
+}
+
+/* Which series of a scan were announced already. */
+struct series_seen {
+	struct arena *arena;
+	bool *seen;
+	size_t capacity;
+};
+
+/* 1: new, 0: known, -1: the arena is full. */
+static int series_seen_add(struct series_seen *seen, uint32_t series)
+{
+	while (series >= seen->capacity) {
+		const size_t before = seen->capacity;
+
+		if (!arena_grow(seen->arena, (void **)&seen->seen, sizeof(*seen->seen),
+		                &seen->capacity))
+			return -1;
+		memset(seen->seen + before, 0, (seen->capacity - before) * sizeof(*seen->seen));
+	}
+	if (seen->seen[series])
+		return 0;
+	seen->seen[series] = true;
+	return 1;
+}
+
+/* ---- points ---- */
+
+struct series_run {
+	struct time_series *series;
+	struct series_seen seen;
+};
+
+static int add_point(void *context, const struct store_point *point, struct error *err)
+{
+	struct series_run *run = context;
+	const int is_new = series_seen_add(&run->seen, point->series);
+
+	if (is_new < 0)
+		return arena_error(run->seen.arena, err);
+	if (is_new && time_series_add_series(run->series, point->series, point->labels, err) < 0)
+		return -1;
+	return time_series_add(run->series, point->series, point->time_unix_ns, point->total,
+	                       point->profile_id, err);
+}
+
+static enum time_series_mean mean_of(const struct query *query, enum series_aggregation aggregation)
+{
+	if (aggregation == SERIES_AGGREGATION_AVERAGE)
+		return TIME_SERIES_AVERAGE;
+	if (aggregation == SERIES_AGGREGATION_SUM || query_merge(query) == PROFILE_MERGE_SUM)
+		return TIME_SERIES_SUM;
+	return TIME_SERIES_MEAN_SERIES;
+}
+
+int query_run_series(struct query *query, const struct time_series_options *options,
+                     enum series_aggregation aggregation, struct time_series_result *out,
+                     struct error *err)
+{
+	struct time_series_options whole = *options;
+	struct series_run run = { .seen.arena = query->context.arena };
+	struct store_query question;
+
+	*out = (struct time_series_result){ 0 };
+	if (query->nothing || options->step_ms == 0)
+		return 0;
+	query_extend_range(query, options->step_ms);
+	if (query_resolve_alias(query, err) < 0)
+		return -1;
+	whole.start_ms = query->start_ms;
+	whole.end_ms = query->end_ms;
+	whole.mean = mean_of(query, aggregation);
+	question = query_store(query);
+	if (time_series_new(&whole, query->context.arena, &run.series, err) < 0 ||
+	    store_scan(query->context.store, &question, add_point, &run, err) < 0)
+		return -1;
+	return time_series_finish(run.series, out, err);
+}
+
+/* ---- cells ---- */
+
+struct heatmap_run {
+	struct heatmap *heatmap;
+	struct series_seen seen;
+};
+
+static int add_cell(struct heatmap_run *run, const struct label_set *labels,
+                    const struct heatmap_point *point, struct error *err)
+{
+	const int is_new = series_seen_add(&run->seen, point->series);
+
+	if (is_new < 0)
+		return arena_error(run->seen.arena, err);
+	if (is_new && heatmap_add_series(run->heatmap, point->series, labels, err) < 0)
+		return -1;
+	return heatmap_add(run->heatmap, point, err);
+}
+
+static int add_profile(void *context, const struct store_point *point, struct error *err)
+{
+	const struct heatmap_point cell = {
+		.series = point->series,
+		.time_unix_ns = point->time_unix_ns,
+		.value = point->total,
+		.profile_id = *point->profile_id,
+	};
+
+	return add_cell(context, point->labels, &cell, err);
+}
+
+static int add_span(void *context, const struct store_span *span, struct error *err)
+{
+	struct heatmap_point cell = {
+		.series = span->series,
+		.time_unix_ns = span->time_unix_ns,
+		.value = span->value,
+		.span_id = span->span_id,
+	};
+
+	memcpy(cell.trace_id.bytes, span->trace_id, TRACE_ID_SIZE);
+	return add_cell(context, span->labels, &cell, err);
+}
+
+int query_run_heatmap(struct query *query, const struct heatmap_options *options,
+                      enum heatmap_source source, struct heatmap_result *out, struct error *err)
+{
+	struct heatmap_options whole = *options;
+	struct heatmap_run run = { .seen.arena = query->context.arena };
+	struct store_query question;
+	int status;
+
+	*out = (struct heatmap_result){ 0 };
+	if (query->nothing || options->step_ms == 0)
+		return 0;
+	query_extend_range(query, options->step_ms);
+	if (query_resolve_alias(query, err) < 0)
+		return -1;
+	whole.start_ms = query->start_ms;
+	whole.end_ms = query->end_ms;
+	question = query_store(query);
+	if (heatmap_new(&whole, query->context.arena, &run.heatmap, err) < 0)
+		return -1;
+	status = source == HEATMAP_SPANS
+	                 ? store_scan_spans(query->context.store, &question, add_span, &run, err)
+	                 : store_scan(query->context.store, &question, add_profile, &run, err);
+	return status < 0 ? -1 : heatmap_finish(run.heatmap, out, err);
+}
