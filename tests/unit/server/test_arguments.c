@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -9,15 +10,18 @@
 #include "base/cleanup.h"
 #include "server/arguments.h"
 
+#define WORDS_MAX 16
+
 struct flags {
+	char line[128];
 	const char *query;
 	struct argument_list labels;
 	struct argument_list words;
 	bool once;
 };
 
-/* Parses a line of words (the last one NULL) with one flag of each kind. */
-static enum arguments_end parse(struct flags *flags, bool takes_words, char **argv)
+/* Parses a line of words, which blanks part, with one flag of each kind. */
+static enum arguments_end parse(struct flags *flags, bool takes_words, const char *line)
 {
 	const struct argument all[] = {
 		{ "query", "q", ARGUMENT_TEXT, &flags->query, "Q", "the query" },
@@ -32,21 +36,22 @@ static enum arguments_end parse(struct flags *flags, bool takes_words, char **ar
 		.count = ARRAY_LENGTH(all),
 		.words = takes_words ? &flags->words : NULL,
 	};
-	int argc = 0;
+	char *words[WORDS_MAX + 1] = { NULL };
+	char *rest = NULL;
+	int count = 0;
 
-	while (argv[argc])
-		argc++;
 	*flags = (struct flags){ 0 };
-	return arguments_parse(&arguments, argc, argv);
+	(void)snprintf(flags->line, sizeof(flags->line), "test %s", line);
+	for (char *word = strtok_r(flags->line, " ", &rest); word && count < WORDS_MAX;
+	     word = strtok_r(NULL, " ", &rest))
+		words[count++] = word;
+	return arguments_parse(&arguments, count, words);
 }
-
-#define LINE(...) ((char *[]){ "test", __VA_ARGS__, NULL })
 
 static void a_value_comes_behind_an_equals_sign_or_as_the_next_word(void **state)
 {
-	char **lines[] = {
-		LINE("--query", "a"), LINE("--query=a"), LINE("-query", "a"),
-		LINE("-q=a"),         LINE("-q", "a"),   LINE("-q", "b", "-q", "a"),
+	static const char *const lines[] = {
+		"--query a", "--query=a", "-query a", "-q=a", "-q a", "-q b -q a",
 	};
 	struct flags flags;
 
@@ -62,7 +67,7 @@ static void a_value_may_look_like_a_flag(void **state)
 	struct flags flags;
 
 	(void)state;
-	assert_int_equal(parse(&flags, false, LINE("--query", "-1h")), ARGUMENTS_GO_ON);
+	assert_int_equal(parse(&flags, false, "--query -1h"), ARGUMENTS_GO_ON);
 	assert_string_equal(flags.query, "-1h");
 }
 
@@ -71,12 +76,12 @@ static void a_switch_takes_no_word(void **state)
 	struct flags flags;
 
 	(void)state;
-	assert_int_equal(parse(&flags, true, LINE("--once", "file")), ARGUMENTS_GO_ON);
+	assert_int_equal(parse(&flags, true, "--once file"), ARGUMENTS_GO_ON);
 	assert_true(flags.once);
 	assert_int_equal(flags.words.count, 1);
-	assert_int_equal(parse(&flags, true, LINE("--once=false")), ARGUMENTS_GO_ON);
+	assert_int_equal(parse(&flags, true, "--once=false"), ARGUMENTS_GO_ON);
 	assert_false(flags.once);
-	assert_int_equal(parse(&flags, true, LINE("--once=maybe")), ARGUMENTS_WRONG);
+	assert_int_equal(parse(&flags, true, "--once=maybe"), ARGUMENTS_WRONG);
 }
 
 static void a_repeated_flag_collects(void **state)
@@ -84,7 +89,7 @@ static void a_repeated_flag_collects(void **state)
 	struct flags flags;
 
 	(void)state;
-	assert_int_equal(parse(&flags, false, LINE("-l", "a=1", "--label=b=2")), ARGUMENTS_GO_ON);
+	assert_int_equal(parse(&flags, false, "-l a=1 --label=b=2"), ARGUMENTS_GO_ON);
 	assert_int_equal(flags.labels.count, 2);
 	assert_string_equal(flags.labels.values[0], "a=1");
 	assert_string_equal(flags.labels.values[1], "b=2");
@@ -95,7 +100,7 @@ static void two_dashes_end_the_flags_and_one_is_a_word(void **state)
 	struct flags flags;
 
 	(void)state;
-	assert_int_equal(parse(&flags, true, LINE("-", "--", "--once")), ARGUMENTS_GO_ON);
+	assert_int_equal(parse(&flags, true, "- -- --once"), ARGUMENTS_GO_ON);
 	assert_false(flags.once);
 	assert_int_equal(flags.words.count, 2);
 	assert_string_equal(flags.words.values[0], "-");
@@ -104,7 +109,7 @@ static void two_dashes_end_the_flags_and_one_is_a_word(void **state)
 
 static void what_is_wrong_is_refused(void **state)
 {
-	char **lines[] = { LINE("--qery", "a"), LINE("--query"), LINE("word"), LINE("--") };
+	static const char *const lines[] = { "--qery a", "--query", "word", "--" };
 	struct flags flags;
 
 	(void)state;
@@ -118,8 +123,8 @@ static void help_is_always_understood(void **state)
 	struct flags flags;
 
 	(void)state;
-	assert_int_equal(parse(&flags, false, LINE("-h")), ARGUMENTS_SHOWN);
-	assert_int_equal(parse(&flags, false, LINE("--help", "--nonsense")), ARGUMENTS_SHOWN);
+	assert_int_equal(parse(&flags, false, "-h"), ARGUMENTS_SHOWN);
+	assert_int_equal(parse(&flags, false, "--help --nonsense"), ARGUMENTS_SHOWN);
 }
 
 int main(void)
