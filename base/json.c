@@ -136,6 +136,9 @@ int json_parse(struct str text, struct arena *arena, const struct json **out, st
 	json_t *root;
 
 	(void)pthread_once(&once, set_allocator);
+	/* jansson overlooks a NUL behind a number; strings write theirs as \u0000 */
+	if (str_index(text, '\0') >= 0)
+		return error_set(err, ERROR_INVALID, "JSON with a NUL byte in it");
 	if (soften_integers(&text, arena, err) < 0)
 		return -1;
 	if (arena_overflowed(arena))

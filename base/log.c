@@ -163,6 +163,9 @@ static void write_line(enum log_level level, struct str message)
 }
 
 static size_t format_message(char *text, size_t size, const char *format, va_list args)
+	__attribute__((format(printf, 3, 0)));
+
+static size_t format_message(char *text, size_t size, const char *format, va_list args)
 {
 	const int length = vsnprintf(text, size, format, args);
 

@@ -48,7 +48,7 @@ static void past_its_limit_it_says_null_and_remembers(void **state)
 
 static void sizes_that_would_wrap_are_over_the_limit(void **state)
 {
-	CLEANUP(arena_freep) struct arena *arena = arena_new(SIZE_MAX, NULL);
+	CLEANUP(arena_freep) struct arena *arena = arena_new(1 << 20, NULL);
 	uint32_t *array = NULL;
 	size_t capacity = SIZE_MAX / 2;
 
