@@ -10,7 +10,7 @@ static bool make_table(struct id_index *index, const uint32_t *ids, size_t count
 	if (!table)
 		return false;
 	for (size_t i = 0; i < index->table_length; i++)
-		table[i] = PROFILE_UNKNOWN;
+		table[i] = PROFILE_NONE;
 	for (size_t i = 0; i < count; i++)
 		table[ids[i]] = (uint32_t)i;
 	index->table = table;

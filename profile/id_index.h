@@ -19,13 +19,13 @@ struct id_index {
 
 bool id_index_init(struct id_index *index, const uint32_t *ids, size_t count, struct arena *arena);
 
-/* The index of the thing with `id`, or PROFILE_UNKNOWN. */
+/* The index of the thing with `id`, or PROFILE_NONE. */
 static inline uint32_t id_index_find(const struct id_index *index, uint32_t id)
 {
 	uint32_t found;
 
 	if (index->table)
-		return id < index->table_length ? index->table[id] : PROFILE_UNKNOWN;
+		return id < index->table_length ? index->table[id] : PROFILE_NONE;
 	found = number_map_find(&index->map, id);
-	return found == NUMBER_MAP_NONE ? PROFILE_UNKNOWN : found;
+	return found == NUMBER_MAP_NONE ? PROFILE_NONE : found;
 }

@@ -9,41 +9,23 @@
 #include "profile/pprof_fields.h"
 
 #include "base/cleanup.h"
-#include "profile/pprof_wire.h"
 
-#define LONG_IDS UINT32_C(0x80000000) /* short_id() of ids from here on */
-
-/* A string index as it came: what does not fit is out of every range. */
-static inline uint32_t string_index(uint64_t number)
-{
-	return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
-}
-
-/* A number below 2^32 for each id: itself, or for long ones the next free above LONG_IDS. */
-static uint32_t long_id(struct pprof_fields *fields, uint64_t id)
+uint32_t pprof_long_id(struct pprof_fields *fields, uint64_t id)
 {
 	uint32_t *value;
 
 	if (!fields->long_ids.slots && !number_map_init(&fields->long_ids, fields->arena, 0))
-		return PROFILE_UNKNOWN;
+		return PROFILE_NONE;
 	value = number_map_at(&fields->long_ids, id);
 	if (!value)
-		return PROFILE_UNKNOWN;
+		return PROFILE_NONE;
 	if (*value == NUMBER_MAP_NONE)
-		*value = LONG_IDS + (uint32_t)fields->long_ids.count;
+		*value = PPROF_LONG_IDS + (uint32_t)fields->long_ids.count;
 	return *value;
 }
 
-static inline uint32_t short_id(struct pprof_fields *fields, uint64_t id)
-{
-	return id < LONG_IDS ? (uint32_t)id : long_id(fields, id);
-}
-
-/* ---- room ---- */
-
-/* Room for `more` elements behind `count`. */
-static bool grow(struct arena *arena, void **array, size_t size, size_t count, size_t more,
-                 size_t *capacity)
+bool pprof_grow(struct arena *arena, void **array, size_t size, size_t count, size_t more,
+                size_t *capacity)
 {
 	size_t wanted = *capacity + *capacity / 2;
 	void *grown;
@@ -57,180 +39,6 @@ static bool grow(struct arena *arena, void **array, size_t size, size_t count, s
 		return false;
 	*array = grown;
 	*capacity = wanted;
-	return true;
-}
-
-#define ROOM(fields, array, count, more, capacity) \
-	((capacity) - (count) >= (more) ||         \
-	 grow((fields)->arena, (void **)&(array), sizeof(*(array)), (count), (more), &(capacity)))
-
-/* ---- samples ---- */
-
-static bool read_label(struct pprof_fields *fields, struct span in)
-{
-	struct profile *profile = fields->profile;
-	uint64_t key = 0;
-	uint64_t text = 0;
-	uint64_t field;
-	uint64_t ignored;
-
-	while (in.at < in.end) {
-		if (!read_number(&in, &field))
-			return false;
-		switch (field) {
-		case KEY(1, WIRE_VARINT):
-			if (!read_number(&in, &key))
-				return false;
-			break;
-		case KEY(2, WIRE_VARINT):
-			if (!read_number(&in, &text))
-				return false;
-			break;
-		case KEY(3, WIRE_VARINT):
-		case KEY(4, WIRE_VARINT):
-			if (!read_number(&in, &ignored))
-				return false;
-			break;
-		default:
-			if (!skip_field(&in, field, 4))
-				return false;
-		}
-	}
-	if (text == 0) {
-		if (key > fields->greatest_label_key)
-			fields->greatest_label_key = key;
-		return true;
-	}
-	if (!ROOM(fields, profile->labels, profile->label_count, 1, fields->label_capacity))
-		return false;
-	profile->labels[profile->label_count++] =
-		(struct profile_label){ string_index(key), string_index(text) };
-	return true;
-}
-
-static bool read_packed_frames(struct pprof_fields *fields, struct span in)
-{
-	struct profile *profile = fields->profile;
-	const size_t most = (size_t)(in.end - in.at); /* a byte each */
-	uint32_t *to;
-	uint64_t id;
-
-	if (!ROOM(fields, profile->stacks, profile->stack_length, most, fields->stack_capacity))
-		return false;
-	to = profile->stacks + profile->stack_length;
-	while (in.at < in.end) {
-		if (!read_number(&in, &id))
-			return false;
-		*to++ = short_id(fields, id);
-	}
-	profile->stack_length = (size_t)(to - profile->stacks);
-	return true;
-}
-
-static bool read_packed_values(struct pprof_fields *fields, struct span in)
-{
-	struct profile *profile = fields->profile;
-	const size_t most = (size_t)(in.end - in.at);
-	uint64_t value;
-
-	if (!ROOM(fields, profile->values, fields->value_count, most, fields->value_capacity))
-		return false;
-	while (in.at < in.end) {
-		if (!read_number(&in, &value))
-			return false;
-		profile->values[fields->value_count++] = (int64_t)value;
-	}
-	return true;
-}
-
-static bool read_frame(struct pprof_fields *fields, struct span *in)
-{
-	struct profile *profile = fields->profile;
-	uint64_t id;
-
-	if (!read_number(in, &id) ||
-	    !ROOM(fields, profile->stacks, profile->stack_length, 1, fields->stack_capacity))
-		return false;
-	profile->stacks[profile->stack_length++] = short_id(fields, id);
-	return true;
-}
-
-static bool read_value(struct pprof_fields *fields, struct span *in)
-{
-	struct profile *profile = fields->profile;
-	uint64_t value;
-
-	if (!read_number(in, &value) ||
-	    !ROOM(fields, profile->values, fields->value_count, 1, fields->value_capacity))
-		return false;
-	profile->values[fields->value_count++] = (int64_t)value;
-	return true;
-}
-
-static bool read_sample_fields(struct pprof_fields *fields, struct span in, size_t *labels)
-{
-	struct span bytes;
-	uint64_t field;
-	bool good = true;
-
-	while (good && in.at < in.end) {
-		if (!read_number(&in, &field))
-			return false;
-		switch (field) {
-		case KEY(1, WIRE_BYTES):
-			good = read_bytes(&in, &bytes) && read_packed_frames(fields, bytes);
-			break;
-		case KEY(2, WIRE_BYTES):
-			good = read_bytes(&in, &bytes) && read_packed_values(fields, bytes);
-			break;
-		case KEY(1, WIRE_VARINT):
-			good = read_frame(fields, &in);
-			break;
-		case KEY(2, WIRE_VARINT):
-			good = read_value(fields, &in);
-			break;
-		case KEY(3, WIRE_BYTES):
-			(*labels)++;
-			good = read_bytes(&in, &bytes) && read_label(fields, bytes);
-			break;
-		default:
-			good = skip_field(&in, field, 3);
-		}
-	}
-	return good;
-}
-
-static bool read_sample(struct pprof_fields *fields, struct span in)
-{
-	struct profile *profile = fields->profile;
-	const size_t first_frame = profile->stack_length;
-	const size_t first_label = profile->label_count;
-	const size_t first_value = fields->value_count;
-	size_t labels = 0;
-	size_t values;
-
-	if (!read_sample_fields(fields, in, &labels))
-		return false;
-	if (labels > fields->input->most_labels)
-		fields->input->most_labels = labels;
-	fields->input->samples_sent++;
-	if (fields->options->max_samples > 0 &&
-	    fields->input->samples_sent > fields->options->max_samples) {
-		profile->stack_length = first_frame;
-		profile->label_count = first_label;
-		fields->value_count = first_value;
-		return true;
-	}
-	values = fields->value_count - first_value;
-	if (profile->sample_count == 0)
-		fields->values_of_first = values;
-	fields->value_counts_differ |= values != fields->values_of_first;
-	profile->samples[profile->sample_count++] = (struct profile_sample){
-		.first_frame = (uint32_t)first_frame,
-		.depth = (uint32_t)(profile->stack_length - first_frame),
-		.first_label = (uint32_t)first_label,
-		.label_count = (uint32_t)(profile->label_count - first_label),
-	};
 	return true;
 }
 
@@ -260,7 +68,7 @@ static bool read_line(struct pprof_fields *fields, struct span in)
 				return false;
 		}
 	}
-	if (!ROOM(fields, profile->lines, profile->line_count, 1, fields->line_capacity))
+	if (!PPROF_ROOM(fields, profile->lines, profile->line_count, 1, fields->line_capacity))
 		return false;
 	profile->lines[profile->line_count++] =
 		(struct profile_line){ short_id(fields, function), (int64_t)line };
@@ -442,7 +250,7 @@ static bool read_message(struct pprof_fields *fields, unsigned number, struct sp
 	case 1:
 		return read_value_type(in, &profile->sample_types[profile->sample_type_count++]);
 	case 2:
-		return read_sample(fields, in);
+		return pprof_read_sample(fields, in);
 	case 3:
 		return read_mapping(fields, in);
 	case 4:

@@ -11,6 +11,9 @@
 
 #include "profile/number_map.h"
 #include "profile/pprof.h"
+#include "profile/pprof_wire.h"
+
+#define PPROF_LONG_IDS UINT32_C(0x80000000) /* short_id() of ids from here on */
 
 struct pprof_field_counts {
 	size_t fields[7]; /* of the message, by number: 1 sample types to 6 strings */
@@ -41,3 +44,30 @@ struct pprof_fields {
 
 /* `fields` has arena, options, input and profile set and is zero otherwise. */
 bool pprof_fields_read(struct pprof_fields *fields, struct str bytes);
+
+/* One field 2 of the message, in pprof_samples.c. */
+bool pprof_read_sample(struct pprof_fields *fields, struct span in);
+
+/* A string index as it came: what does not fit is out of every range. */
+static inline uint32_t string_index(uint64_t number)
+{
+	return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+}
+
+/* The number of a long id: the next free one above PPROF_LONG_IDS when it is new. */
+uint32_t pprof_long_id(struct pprof_fields *fields, uint64_t id);
+
+/* A number below 2^32 for each id, its own where it is short. */
+static inline uint32_t short_id(struct pprof_fields *fields, uint64_t id)
+{
+	return id < PPROF_LONG_IDS ? (uint32_t)id : pprof_long_id(fields, id);
+}
+
+/* Room for `more` elements behind `count`. */
+bool pprof_grow(struct arena *arena, void **array, size_t size, size_t count, size_t more,
+                size_t *capacity);
+
+#define PPROF_ROOM(fields, array, count, more, capacity)                                   \
+	((capacity) - (count) >= (more) ||                                                 \
+	 pprof_grow((fields)->arena, (void **)&(array), sizeof(*(array)), (count), (more), \
+	            &(capacity)))

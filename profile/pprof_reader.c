@@ -84,6 +84,13 @@ static void check_function_ids(struct pprof_fields *fields)
 		fields->input->faults |= PPROF_FUNCTION_ID_ZERO;
 }
 
+/* The pipeline drops what uses a location of which nothing is known. */
+static void empty_location(struct profile_location *location)
+{
+	location->line_count = 0;
+	location->address = 0;
+}
+
 static bool resolve_locations(struct pprof_fields *fields)
 {
 	struct profile *profile = fields->profile;
@@ -95,14 +102,17 @@ static bool resolve_locations(struct pprof_fields *fields)
 	                   fields->arena))
 		return false;
 	for (size_t i = 0; i < profile->location_count; i++) {
-		uint32_t *mapping = &profile->locations[i].mapping;
+		struct profile_location *location = &profile->locations[i];
+		const uint32_t id = location->mapping;
 
-		*mapping = *mapping == 0 ? PROFILE_NONE : id_index_find(&mappings, *mapping);
+		location->mapping = id == 0 ? PROFILE_NONE : id_index_find(&mappings, id);
+		if (id != 0 && location->mapping == PROFILE_NONE)
+			empty_location(location);
 	}
 	for (size_t i = 0; i < profile->line_count; i++) {
 		uint32_t *function = &profile->lines[i].function;
 
-		*function = *function == 0 ? PROFILE_UNKNOWN : id_index_find(&functions, *function);
+		*function = *function == 0 ? PROFILE_NONE : id_index_find(&functions, *function);
 	}
 	return true;
 }

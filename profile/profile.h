@@ -17,8 +17,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 
-#define PROFILE_NONE    UINT32_MAX       /* an index of nothing: a location without mapping */
-#define PROFILE_UNKNOWN (UINT32_MAX - 1) /* an index that led nowhere: what has it is dropped */
+#define PROFILE_NONE UINT32_MAX /* an index of nothing: a location without mapping */
 
 struct profile_value_type {
 	uint32_t type; /* string */
