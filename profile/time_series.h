@@ -1,10 +1,14 @@
 /*
  * Points per step: SelectSeries.
  *
- * Shape    profiles' totals go in, in any order; series of points come out, grouped, sorted by their sum descending (ties by
- *          labels) and cut to a limit. The grid starts at start_ms; a point stands at the right edge of its step.
- * Units    milliseconds for the grid (what the wire has), nanoseconds for profiles.
- * Errors   ERROR_TOO_LARGE past the limits on groups and points, arena_error().
+ * Shape    profiles' totals go in, in any order; series of points come out, grouped, sorted by
+ *          their sum descending (ties by labels) and cut to a limit. The grid starts at
+ *          start_ms; a point stands at the right edge of its step. Profiles from one step
+ *          before start_ms on belong to the first point; those behind the last edge that is
+ *          not past end_ms are left out.
+ * Units    milliseconds for the grid (what the wire has; profiles' times count in whole ones),
+ *          nanoseconds for profiles.
+ * Errors   arena_error(): points are few where profiles are few, however long the grid.
  * Threads  none.
  * Source   read specification, 3.12; collector specification, 3.4 (instant types)
  */
@@ -18,14 +22,16 @@
 enum time_series_mean {
 	TIME_SERIES_SUM,     /* of all profiles in the step */
 	TIME_SERIES_AVERAGE, /* sum / profiles: the request's AVERAGE */
-	TIME_SERIES_MEAN_SERIES, /* per series the mean over its profiles in the step, then the sum over series: gauges */
+
+	/* Per series the mean over its profiles in the step, then the sum over series: gauges. */
+	TIME_SERIES_MEAN_SERIES,
 };
 
 struct time_series_options {
 	int64_t start_ms;
 	int64_t end_ms;
-	int64_t step_ms; /* >= 1 */
-	const struct str *group_by;
+	int64_t step_ms;            /* >= 1 */
+	const struct str *group_by; /* borrowed until the end */
 	size_t group_by_count;
 	enum time_series_mean mean;
 	bool exemplars; /* the profile with the highest value of each point */
@@ -62,7 +68,8 @@ struct time_series;
 int time_series_new(const struct time_series_options *options, struct arena *arena,
                     struct time_series **out, struct error *err);
 
-/* The group of a series: `series` is any number that tells series of this query apart, dense from 0. */
+/* The group of a series: `series` is any number that tells series of this query apart, dense
+ * from 0. The labels' bytes are copied. */
 int time_series_add_series(struct time_series *series, uint32_t number,
                            const struct label_set *labels, struct error *err);
 
@@ -70,5 +77,6 @@ int time_series_add_series(struct time_series *series, uint32_t number,
 int time_series_add(struct time_series *series, uint32_t number, int64_t time_unix_ns,
                     int64_t total, const struct uuid *id, struct error *err);
 
+/* The result, once. */
 int time_series_finish(struct time_series *series, struct time_series_result *out,
                        struct error *err);
