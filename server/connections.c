@@ -118,10 +118,21 @@ size_t connections_count(struct connections *table)
 
 /* ---- the table ---- */
 
+/* Nothing more comes from a peer that has closed its half: what it owes is not waited for. */
+static bool waits_for_peer(enum connection_phase phase)
+{
+	return phase == CONNECTION_FIRST_BYTES || phase == CONNECTION_HEAD ||
+	       phase == CONNECTION_BODY || phase == CONNECTION_IDLE;
+}
+
 static void start_clock(const struct connections *table, struct connection *connection,
                         enum connection_phase phase)
 {
-	const int64_t timeout_ns = table->options.timeout_ns[phase];
+	int64_t timeout_ns = table->options.timeout_ns[phase];
+
+	if (waits_for_peer(phase) &&
+	    atomic_load_explicit(&connection->half_closed_mono_ns, memory_order_relaxed) > 0)
+		timeout_ns = HALF_CLOSED_GRACE_NS;
 
 	atomic_store_explicit(&connection->deadline_mono_ns,
 	                      timeout_ns > 0 ? clock_mono_ns() + timeout_ns : 0,
@@ -200,13 +211,21 @@ uint64_t connection_tag(const struct connection *connection)
 	return (uint64_t)connection->generation << 32 | (uint32_t)connection->fd;
 }
 
-static void note_hang_up(struct connection *connection, uint32_t events)
+static void note_hang_up(const struct connections *table, struct connection *connection,
+                         uint32_t events)
 {
+	const enum connection_phase phase = (enum connection_phase)atomic_load_explicit(
+		&connection->phase, memory_order_relaxed);
+
 	if (events & (EPOLLHUP | EPOLLERR))
 		atomic_store_explicit(&connection->gone, true, memory_order_relaxed);
-	else if (events & EPOLLRDHUP)
-		atomic_store_explicit(&connection->half_closed_mono_ns, clock_mono_ns(),
-		                      memory_order_relaxed);
+	if (!(events & EPOLLRDHUP))
+		return;
+	atomic_store_explicit(&connection->half_closed_mono_ns, clock_mono_ns(),
+	                      memory_order_relaxed);
+	/* what was sent before is still read; the next phase starts its own clock */
+	if (waits_for_peer(phase))
+		start_clock(table, connection, phase);
 }
 
 struct connection *connections_take_event(struct connections *table, uint64_t tag, uint32_t events)
@@ -221,7 +240,7 @@ struct connection *connections_take_event(struct connections *table, uint64_t ta
 		const int phase = atomic_load_explicit(&connection->phase, memory_order_relaxed);
 
 		if (phase != CONNECTION_FIRST_BYTES && phase != CONNECTION_DRAINING) {
-			note_hang_up(connection, events);
+			note_hang_up(table, connection, events);
 			connection = NULL;
 		}
 	}
@@ -248,11 +267,11 @@ void connections_close(struct connections *table, struct connection *connection)
 {
 	bool wakes;
 
-	/* a copy of the descriptor would keep it in the epoll instance */
-	if (connection->is_watched)
+	if (connection->drains) {
+		/* the copy would keep this one in the epoll instance */
 		(void)epoll_ctl(table->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
-	if (connection->drains)
 		drain_copy(table, connection->fd);
+	}
 	(void)pthread_mutex_lock(&table->lock);
 	unlink_locked(table, connection);
 	wakes = table->wants_room;
@@ -271,15 +290,14 @@ void connection_enter(struct connections *table, struct connection *connection,
 	start_clock(table, connection, phase);
 }
 
-void connection_watch(struct connections *table, struct connection *connection)
+bool connection_watch(struct connections *table, struct connection *connection, uint32_t events)
 {
-	struct epoll_event event = { .events = EPOLLRDHUP | EPOLLET,
+	struct epoll_event event = { .events = events | EPOLLRDHUP | EPOLLET,
 		                     .data.u64 = connection_tag(connection) };
+	const int operation = connection->is_watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
 
-	if (connection->is_watched)
-		return;
 	connection->is_watched = true;
-	(void)epoll_ctl(table->epoll_fd, EPOLL_CTL_ADD, connection->fd, &event);
+	return epoll_ctl(table->epoll_fd, operation, connection->fd, &event) == 0;
 }
 
 static bool is_past(int64_t deadline_mono_ns, int64_t now_mono_ns)

@@ -41,8 +41,8 @@ struct connection {
 	_Atomic int64_t deadline_mono_ns;    /* 0: none */
 	_Atomic int64_t half_closed_mono_ns; /* 0: not */
 	_Atomic bool gone;                   /* nobody waits for an answer */
-	bool is_watched;                     /* the event thread's */
-	bool drains;                         /* the event thread's: see connections_close() */
+	bool is_watched;                     /* the acceptor's */
+	bool drains;                         /* its owner's: see connections_close() */
 	struct connection *previous;
 	struct connection *next;
 };
@@ -94,8 +94,11 @@ void connections_close(struct connections *table, struct connection *connection)
 void connection_enter(struct connections *table, struct connection *connection,
                       enum connection_phase phase);
 
-/* Asks to be told when the peer closes: sets `gone` and half_closed_mono_ns. */
-void connection_watch(struct connections *table, struct connection *connection);
+/*
+ * Asks epoll to tell once when the peer closes, and of `events`. The acceptor's, before it
+ * hands the connection on.
+ */
+bool connection_watch(struct connections *table, struct connection *connection, uint32_t events);
 
 /* Shuts what is overdue. Returns milliseconds until it should be called again, -1: for ever. */
 int connections_expire(struct connections *table, int64_t now_mono_ns);

@@ -285,9 +285,9 @@ static enum MHD_Result take_end(struct call *call)
 		dispatch_busy(exchange, "queue");
 		return answer(call);
 	}
+	if (exchange->route->flags & ROUTE_WRITE)
+		exchange->cancel.gone = NULL; /* writes always finish */
 	connection_enter(call->http1->options.connections, call->connection, CONNECTION_RUNNING);
-	if (!(exchange->route->flags & ROUTE_WRITE)) /* writes always finish */
-		connection_watch(call->http1->options.connections, call->connection);
 	call->step = CALL_WORKING;
 	MHD_suspend_connection(call->mhd);
 	worker_pool_push(call->http1->options.pool, exchange);
@@ -319,6 +319,16 @@ static enum MHD_Result step(void *context, struct MHD_Connection *mhd, const cha
 
 /* ---- connections ---- */
 
+/* The event threads are libmicrohttpd's: they get their name when they first say something. */
+static void name_thread(void)
+{
+	static _Thread_local bool is_named;
+
+	if (!is_named)
+		log_name_thread("event");
+	is_named = true;
+}
+
 static void on_connection(void *context, struct MHD_Connection *mhd, void **socket_context,
                           enum MHD_ConnectionNotificationCode code)
 {
@@ -328,6 +338,7 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **sock
 		const union MHD_ConnectionInfo *info =
 			MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
 
+		name_thread();
 		*socket_context = connections_find(http1->options.connections, info->connect_fd);
 		return;
 	}

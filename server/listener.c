@@ -133,7 +133,6 @@ static void drop(struct listener *listener, struct connection *connection)
 	/* the copy of a refused one may still be open elsewhere */
 	(void)epoll_ctl(connections_epoll_fd(listener->options.connections), EPOLL_CTL_DEL, fd,
 	                NULL);
-	connection->is_watched = false;
 	connections_close(listener->options.connections, connection);
 	(void)close(fd);
 }
@@ -171,29 +170,12 @@ static void hand_on(struct listener *listener, struct connection *connection)
 	struct sockaddr_storage address = { 0 };
 	socklen_t length = sizeof(address);
 
-	if (connection->is_watched)
-		(void)epoll_ctl(connections_epoll_fd(listener->options.connections), EPOLL_CTL_DEL,
-		                connection->fd, NULL);
-	connection->is_watched = false;
-	if (getpeername(connection->fd, (struct sockaddr *)&address, &length) < 0) {
+	if (getpeername(connection->fd, (struct sockaddr *)&address, &length) < 0 ||
+	    !connection_watch(listener->options.connections, connection, 0)) {
 		drop(listener, connection);
 		return;
 	}
 	http1_add(listener->options.http1, connection, (const struct sockaddr *)&address, length);
-}
-
-/* Edge-triggered: told once of each change, so that half a preface does not spin. */
-static void wait_for_bytes(struct listener *listener, struct connection *connection)
-{
-	struct epoll_event event = { .events = EPOLLIN | EPOLLRDHUP | EPOLLET,
-		                     .data.u64 = connection_tag(connection) };
-
-	if (connection->is_watched)
-		return;
-	connection->is_watched = true;
-	if (epoll_ctl(connections_epoll_fd(listener->options.connections), EPOLL_CTL_ADD,
-	              connection->fd, &event) < 0)
-		drop(listener, connection);
 }
 
 static void look(struct listener *listener, struct connection *connection, bool is_closed)
@@ -213,8 +195,9 @@ static void look(struct listener *listener, struct connection *connection, bool 
 		refuse_http2(listener, connection);
 	else if (is_closed)
 		drop(listener, connection);
-	else
-		wait_for_bytes(listener, connection);
+	else if (!connection->is_watched &&
+	         !connection_watch(listener->options.connections, connection, EPOLLIN))
+		drop(listener, connection);
 }
 
 /* ---- the thread ---- */
