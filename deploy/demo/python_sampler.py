@@ -6,6 +6,7 @@
 A thread looks at sys._current_frames() so many times a second while PROGRAM runs as __main__ in this process. Standard library
 only. What it shows is where the threads stand, running or waiting: wall time, as seen by the interpreter.
 """
+import _thread
 import argparse
 import collections
 import runpy
@@ -21,16 +22,22 @@ def frame_name(frame):
 
 
 class Sampler(threading.Thread):
-    def __init__(self, rate):
+    def __init__(self, rate, seconds):
         super().__init__(daemon=True)
-        self.pause, self.stacks, self.ended = 1 / rate, collections.Counter(), threading.Event()
+        self.period, self.seconds = 1 / rate, seconds
+        self.stacks, self.ended = collections.Counter(), threading.Event()
 
     def run(self):
-        own = threading.get_ident()
-        while not self.ended.wait(self.pause):
+        own, begin, ticks = threading.get_ident(), time.monotonic(), 0
+        while not self.ended.wait(max(0, begin + (ticks + 1) * self.period - time.monotonic())):
+            passed = time.monotonic() - begin
+            missed, ticks = int(passed / self.period) - ticks, int(passed / self.period)
             for thread, frame in sys._current_frames().items():
-                if thread != own:
-                    self.stacks[self.stack(frame)] += 1
+                if thread != own and missed > 0:
+                    self.stacks[self.stack(frame)] += missed  # a late look stands for the ticks that it missed
+            if self.seconds and passed >= self.seconds:
+                _thread.interrupt_main()
+                return
 
     @staticmethod
     def stack(frame):
@@ -56,13 +63,15 @@ def main():
     parser.add_argument("program")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     options = parser.parse_args()
-    sampler = Sampler(options.rate)
+    sampler = Sampler(options.rate, options.seconds)
+    sys.setswitchinterval(0.001)
     sampler.start()
     sys.argv = [options.program, *options.arguments]
-    worker = threading.Thread(target=lambda: runpy.run_path(options.program, run_name="__main__"), daemon=True)
     begin = time.monotonic()
-    worker.start()
-    worker.join(options.seconds)
+    try:
+        runpy.run_path(options.program, run_name="__main__")
+    except KeyboardInterrupt:
+        pass  # the time is over
     sampler.ended.set()
     sampler.join()
     with open(options.out, "w", encoding="utf-8") as file:

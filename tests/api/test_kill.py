@@ -1,0 +1,85 @@
+"""A server that is killed under load has everything that it answered with 200.
+
+    test_kill.py [KILLS]     (10)
+"""
+import http.client
+import random
+import sys
+import threading
+import time
+import unittest
+
+import harness
+
+KILLS = int(sys.argv.pop()) if len(sys.argv) > 1 and sys.argv[-1].isdigit() else 10
+WRITERS = 4
+TYPE = "memory:alloc_space:bytes::"
+
+
+class Writer(threading.Thread):
+    """Sends profiles that are all different, one after the other, until it is told to stop; remembers what was answered."""
+
+    def __init__(self, server, number):
+        super().__init__(daemon=True)
+        self.server, self.number, self.sent, self.answered, self.refused = server, number, 0, set(), []
+        self.go_on = True
+
+    def run(self):
+        while self.go_on:
+            connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=10)
+            try:
+                while self.go_on:
+                    self.send(connection)
+            except (OSError, http.client.HTTPException):
+                threading.Event().wait(0.005)  # killed: the next server has another port
+            finally:
+                connection.close()
+
+    def send(self, connection):
+        self.sent += 1
+        mine = self.sent
+        body = "writer;p%d;%s 1\n" % (mine, "x" * (mine % 97))
+        connection.request("POST", "/ingest?name=kill.alloc_space%%7Bwriter=%d%%7D&from=%d" % (self.number, time.time()), body.encode())
+        response = connection.getresponse()
+        text = response.read()
+        if response.status == 200:
+            self.answered.add(mine)
+        elif response.status != 503:
+            self.refused.append((response.status, text[:200]))
+
+
+class Kill(unittest.TestCase):
+    def test_what_was_answered_survives_every_kill(self):
+        rng = random.Random(1)
+        begin_ms = int(time.time() * 1000) - 2000
+        with harness.Server("-validation.reject-older-than=0") as server:
+            writers = [Writer(server, n) for n in range(WRITERS)]
+            for writer in writers:
+                writer.start()
+            for _ in range(KILLS):
+                # A moment of its own each time, but never before this server has answered somebody.
+                before = sum(len(w.answered) for w in writers)
+                wanted = before + rng.randint(1, 200)
+                harness.wait_until(lambda: sum(len(w.answered) for w in writers) >= wanted, 60, "%d answers" % (wanted - before))
+                server.kill()
+                server.start()
+            for writer in writers:
+                writer.go_on = False
+            for writer in writers:
+                writer.join(30)
+            answered = sum(len(w.answered) for w in writers)
+            self.assertEqual([w.refused for w in writers], [[]] * WRITERS)
+            self.assertGreater(answered, KILLS)
+            for writer in writers:
+                found = server.totals(TYPE, '{service_name="kill",writer="%d"}' % writer.number, begin_ms, int(time.time() * 1000) + 2000)
+                stored = {int(stack.split(";")[1][1:]): value for stack, value in found.items()}
+                lost = sorted(writer.answered - set(stored))
+                self.assertEqual(lost, [], "writer %d: answered and not found" % writer.number)
+                self.assertEqual({n: v for n, v in stored.items() if v != 1}, {}, "stored more than once")
+                self.assertLessEqual(max(stored, default=0), writer.sent)
+            print("%d kills, %d profiles answered, none lost" % (KILLS, answered))
+            self.assertEqual(server.stop(), 0)
+
+
+if __name__ == "__main__":
+    harness.main()
