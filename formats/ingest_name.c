@@ -102,7 +102,7 @@ static int put_label(struct parser *parser, struct str key, struct str value, st
 }
 
 /* Whether `c` ends what the state collects. */
-static bool ends_token(enum state state, char c)
+static bool ends_token(enum state state, int c)
 {
 	switch (state) {
 	case IN_APP:
@@ -118,7 +118,7 @@ static bool ends_token(enum state state, char c)
 }
 
 /* Takes the token that `c` has ended and goes on to the next state. */
-static int take_token(struct parser *parser, struct str token, char c, struct error *err)
+static int take_token(struct parser *parser, struct str token, int c, struct error *err)
 {
 	switch (parser->state) {
 	case IN_APP:
@@ -151,7 +151,7 @@ int ingest_name_parse(struct str text, struct arena *arena, struct ingest_name *
 
 	/* The delimiters are ASCII, so bytes will do; the end of the text ends the application. */
 	for (size_t i = 0; i <= text.length; i++) {
-		const char c = i < text.length ? text.data[i] : '{';
+		const int c = i < text.length ? text.data[i] : '{';
 
 		if (!ends_token(parser.state, c))
 			continue;

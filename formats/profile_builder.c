@@ -85,7 +85,8 @@ static int keep_open_stack(struct profile_builder *builder, uint32_t id, struct 
 
 int profile_builder_add(struct profile_builder *builder, uint64_t value, struct error *err)
 {
-	const uint32_t *frames = builder->path ? builder->path + builder->open : NULL;
+	const uint32_t nothing = 0;
+	const uint32_t *frames = builder->path ? builder->path + builder->open : &nothing;
 	const size_t bytes = (builder->path_length - builder->open) * sizeof(*frames);
 	bool is_new;
 	const uint32_t id = intern_add(&builder->stack_ids, builder->arena,

@@ -172,7 +172,7 @@ static int find_field(const struct json *message, const char *name, const char *
 static int find_text(const struct json *message, const char *name, const char *proto_name,
                      struct str *out, struct error *err)
 {
-	const struct json *value;
+	const struct json *value = NULL;
 
 	if (find_field(message, name, proto_name, &value, err) < 0)
 		return -1;
@@ -200,7 +200,7 @@ static int find_list(const struct json *message, const char *name, const struct 
 static int parse_label(struct series_builder *builder, const struct json *message,
                        struct error *err)
 {
-	struct label label;
+	struct label label = { 0 };
 
 	if (find_text(message, "name", "name", &label.name, err) < 0 ||
 	    find_text(message, "value", "value", &label.value, err) < 0)
@@ -211,8 +211,8 @@ static int parse_label(struct series_builder *builder, const struct json *messag
 static int parse_sample(struct series_builder *builder, const struct json *message,
                         struct error *err)
 {
-	struct push_sample sample;
-	struct str text;
+	struct push_sample sample = { 0 };
+	struct str text = { 0 };
 
 	if (find_text(message, "rawProfile", "raw_profile", &text, err) < 0 ||
 	    find_text(message, "ID", "ID", &sample.id, err) < 0 ||

@@ -57,21 +57,22 @@ static const struct suffix *find_suffix(struct str text)
 	return NULL;
 }
 
-/* Takes the suffix off *app. */
-static int split_app(struct str *app, const struct suffix **out, struct error *err)
+/* Takes the suffix off *app. NULL with *err filled when it is none. */
+static const struct suffix *take_suffix(struct str *app, struct error *err)
 {
 	const ptrdiff_t dot = str_last_index(*app, '.');
 	const struct str text = dot < 0 ? STR("cpu") : str_skip(*app, (size_t)dot + 1);
 	const struct suffix *suffix = find_suffix(text);
 
-	if (!suffix)
-		return error_set(err, ERROR_INVALID,
-		                 ADAPTER "convert metadata: unknown profile type: %.*s",
-		                 STR_ARGS(str_first(text, 200)));
+	if (!suffix) {
+		(void)error_set(err, ERROR_INVALID,
+		                ADAPTER "convert metadata: unknown profile type: %.*s",
+		                STR_ARGS(str_first(text, 200)));
+		return NULL;
+	}
 	if (dot >= 0)
 		*app = str_first(*app, (size_t)dot);
-	*out = suffix;
-	return 0;
+	return suffix;
 }
 
 static struct profile_builder_type type_of(const struct suffix *suffix, uint32_t sample_rate)
@@ -126,7 +127,8 @@ int text_profile_make(const struct profile_builder *builder, const struct format
 		return arena_error(arena, err);
 	if (profile_builder_is_empty(builder))
 		return 0;
-	if (split_app(&app, &suffix, err) < 0)
+	suffix = take_suffix(&app, err);
+	if (!suffix)
 		return -1;
 	if (is_exemplar(params))
 		return 0;
