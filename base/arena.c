@@ -213,7 +213,7 @@ void *arena_resize(struct arena *arena, void *old, size_t old_size, size_t new_s
 	if (old && (resize_in_place(arena, old, old_size, new_size) || new_size <= old_size))
 		return old;
 	bytes = arena_alloc_raw(arena, new_size);
-	if (bytes && old_size > 0)
+	if (bytes && old && old_size > 0)
 		memcpy(bytes, old, old_size);
 	return bytes;
 }

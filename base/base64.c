@@ -72,8 +72,8 @@ void base64_encode(struct str bytes, struct strbuf *out)
 		const char group[4] = {
 			digits[bits >> 18],
 			digits[bits >> 12 & 0x3f],
-			left > 1 ? digits[bits >> 6 & 0x3f] : '=',
-			left > 2 ? digits[bits & 0x3f] : '=',
+			(char)(left > 1 ? digits[bits >> 6 & 0x3f] : '='),
+			(char)(left > 2 ? digits[bits & 0x3f] : '='),
 		};
 
 		strbuf_add(out, group, sizeof(group));

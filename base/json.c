@@ -102,8 +102,8 @@ static bool look_over(struct str text, char *to, size_t *out_too_big)
 			memcpy(to, text.data + start, at - start);
 			to += at - start;
 			if (too_big) {
-				memcpy(to, ".0", 2);
-				to += 2;
+				*to++ = '.';
+				*to++ = '0';
 			}
 		}
 		*out_too_big += too_big;
@@ -226,7 +226,7 @@ int json_each(const struct json *map,
               int (*visit)(void *context, struct str key, const struct json *value), void *context)
 {
 	/* walking changes nothing, but jansson's iterators want it writable */
-	json_t *object = (json_t *)(uintptr_t)map;
+	json_t *object = (json_t *)(uintptr_t)map; /* NOLINT(performance-no-int-to-ptr) */
 	int stopped = 0;
 
 	for (void *at = json_object_iter(object); at && !stopped;

@@ -17,9 +17,10 @@
 
 struct metric {
 	const struct metric_family *family;
-	struct str values[METRIC_LABELS_MAX]; /* ours */
-	_Atomic uint64_t number;              /* bits of a double; of a histogram: the sum */
-	_Atomic uint64_t *buckets;            /* of a histogram: one for each bound, one for +Inf */
+	char *values[METRIC_LABELS_MAX];
+	size_t lengths[METRIC_LABELS_MAX]; /* of the values, which may hold NUL */
+	_Atomic uint64_t number;           /* bits of a double; of a histogram: the sum */
+	_Atomic uint64_t *buckets;         /* of a histogram: one for each bound, one for +Inf */
 };
 
 struct metric_family {
@@ -59,7 +60,7 @@ static void free_family(struct metric_family *family)
 		struct metric *metric = family->metrics[i];
 
 		for (size_t label = 0; label < family->label_count; label++)
-			free((void *)(uintptr_t)metric->values[label].data);
+			free(metric->values[label]);
 		free(metric->buckets);
 		free(metric);
 	}
@@ -136,10 +137,11 @@ static struct metric *make_metric(const struct metric_family *family, const stru
 	struct metric *metric = mem_zalloc(1, sizeof(*metric));
 
 	metric->family = family;
-	for (size_t i = 0; i < family->label_count; i++)
-		metric->values[i] = str_make(mem_strndup(values[i].length ? values[i].data : "",
-		                                         values[i].length),
-		                             values[i].length);
+	for (size_t i = 0; i < family->label_count; i++) {
+		metric->values[i] =
+			mem_strndup(values[i].length ? values[i].data : "", values[i].length);
+		metric->lengths[i] = values[i].length;
+	}
 	if (family->type == METRIC_HISTOGRAM)
 		metric->buckets = mem_zalloc(family->bound_count + 1, sizeof(*metric->buckets));
 	return metric;
@@ -170,6 +172,7 @@ struct metric *metric_family_get(struct metric_family *family, const struct str 
 	struct metric *metric;
 	size_t length = 0;
 
+	assert(label_values || family->label_count == 0);
 	for (size_t i = 0; i < family->label_count; i++)
 		length += values[i].length;
 	(void)pthread_mutex_lock(&family->lock);
@@ -281,7 +284,7 @@ static void add_name(struct strbuf *out, const struct metric *metric, const char
 	strbuf_printf(out, "%s%s", family->name, suffix);
 	for (size_t i = 0; i < family->label_count; i++) {
 		strbuf_printf(out, "%s%s=\"", separator, family->label_names[i]);
-		add_escaped(out, metric->values[i], '"');
+		add_escaped(out, str_make(metric->values[i], metric->lengths[i]), '"');
 		strbuf_add_byte(out, '"');
 		separator = ",";
 	}

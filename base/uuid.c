@@ -144,6 +144,6 @@ void uuid_format(const struct uuid *uuid, char text[static UUID_TEXT_LENGTH + 1]
 
 	hex_encode(uuid->bytes, sizeof(uuid->bytes), digits);
 	for (size_t i = 0; i < UUID_TEXT_LENGTH; i++)
-		text[i] = is_dash_place(i) ? '-' : *from++;
+		text[i] = (char)(is_dash_place(i) ? '-' : *from++);
 	text[UUID_TEXT_LENGTH] = '\0';
 }

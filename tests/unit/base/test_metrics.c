@@ -168,7 +168,7 @@ static void threads_lose_no_count(void **state)
 	for (size_t i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
 	assert_true(metric_value(metric_family_get(family, (struct str[]){ STR("odd") })) ==
-	            THREADS * ROUNDS / 2);
+	            (double)(THREADS * ROUNDS) / 2);
 }
 
 int main(void)
