@@ -82,7 +82,7 @@ enum exchange_state ingestion_end(struct ingestion *ingestion);
 const struct error *ingestion_error(const struct ingestion *ingestion);
 
 /*
- * Appends all failures as the reference tells them: "push series with index 0 and ID  failed:
+ * Appends all failures as the reference tells them: "push series with index 0 and id  failed:
  * invalid_argument: ...", several of them as "2 errors: ...; ...".
  */
 void ingestion_describe(const struct ingestion *ingestion, struct strbuf *out);
