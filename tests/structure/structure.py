@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""structure.py TOP : the tree keeps the rules of the house (docs/architecture.md).
+
+Prints a line for each place that breaks one, and fails when there is any. test_structure.py shows that every rule can fail.
+"""
+import os
+import re
+import subprocess
+import sys
+
+# What the sources of a folder may include besides their own. tests/ may include anything.
+MAY_INCLUDE = {
+    "base": [],
+    "profile": ["base"],
+    "formats": ["base", "profile"],
+    "storage": ["base", "profile"],
+    "collector": ["base", "profile"],
+    "proto": [],
+    "api": ["base", "profile", "proto"],
+    "server": ["base", "profile", "formats", "storage", "collector", "api", "proto", "web"],
+}
+
+# Headers of outside libraries, and the folders or single files that may include them.
+LIBRARIES = [
+    (r"xxhash\.h", ["base/hash.h"]),
+    (r"re2/.*", ["base/regex.cc"]),
+    (r"jansson\.h", ["base/json.c"]),
+    (r"(libdeflate|zlib)\.h", ["base/gzip.c"]),
+    (r"(zstd|zstd_errors|zdict)\.h", ["base/zstd.c"]),
+    (r"curl/.*", ["base/http_client.c"]),
+    (r"sqlite3(ext)?\.h", ["storage/"]),
+    (r"microhttpd\.h", ["server/"]),
+    (r"nghttp2/.*", ["server/"]),
+    (r"yaml\.h", ["server/"]),
+    (r"gnutls/.*", ["server/"]),
+    (r"protobuf-c/.*", ["proto/", "api/"]),
+    (r".*\.pb-c\.h", ["proto/", "api/", "server/"]),
+    (r"bpf/.*|linux/(bpf|perf_event)\.h", ["collector/"]),
+    (r"(libelf|gelf|dwarf)\.h|elfutils/.*", ["collector/"]),
+]
+
+SOURCE = re.compile(r"\.(c|h|cc|def)$")
+INCLUDE = re.compile(r'\s*#\s*include\s+[<"]([^>"]+)[>"]')
+README_LINES = 60  # a page
+
+# Recorded or foreign bytes, which say what they say; and the lists of forbidden words.
+FOREIGN = ("tests/captures/", "tests/conformance/", "tests/bench/workload/", "tests/data/", "tests/fuzz/corpus/",
+           "tests/structure/", "tests/tree/", "LICENSE")
+TEXT = re.compile(r"\.(c|h|cc|def|md|py|sh|proto|cmake|txt|ya?ml|json|html|css|ts|service)$|(^|/)(\.ci/run|Dockerfile|CMakeLists\.txt)$")
+FORBIDDEN = [
+    (re.compile(r"(?<![\w.$}%>~])/(work|root|home)/"), "a path of one machine"),
+    (re.compile(r"\bshared/(spec|design|style|conformance|captures|bench|prototypes)\b"), "a path outside the project"),
+    (re.compile(r"\b(pypi\.org|pythonhosted\.org|npmjs\.(org|com)|crates\.io|proxy\.golang\.org|deb\.debian\.org)\b"),
+     "the host of a package registry"),
+    (re.compile(r"\b(TODO|FIXME|XXX|HACK)\b"), "a note about work not done"),
+]
+
+PROTO_STRING = re.compile(r"^\s*(?:(?:repeated|optional|required)\s+)?(?:string|map\s*<[^>]*\bstring\b[^>]*>)\s+\w+\s*=")
+
+
+def listing(top):
+    """The tracked files; without git, every file outside of what builds make."""
+    asked = subprocess.run(["git", "-C", top, "ls-files", "-z"], capture_output=True, text=True, check=False)
+    if asked.returncode == 0 and os.path.exists(os.path.join(top, ".git")):
+        return [path for path in asked.stdout.split("\0") if path and os.path.isfile(os.path.join(top, path))]
+    found = []
+    for folder, inside, names in os.walk(top):
+        inside[:] = [name for name in inside if name not in ("build", "data", "__pycache__", "node_modules", ".git")
+                     or (name == "data" and folder != top)]
+        found += [os.path.relpath(os.path.join(folder, name), top) for name in names]
+    return sorted(found)
+
+
+def lines(top, path):
+    with open(os.path.join(top, path), encoding="utf-8", errors="replace") as file:
+        yield from enumerate(file, 1)
+
+
+def check_includes(top, paths):
+    for path in paths:
+        folder = path.split("/")[0]
+        if folder not in MAY_INCLUDE or not SOURCE.search(path):
+            continue
+        for number, line in lines(top, path):
+            found = INCLUDE.match(line)
+            if not found:
+                continue
+            header = found[1]
+            target = header.split("/")[0] if "/" in header else folder
+            if target in MAY_INCLUDE and target != folder and target not in MAY_INCLUDE[folder]:
+                yield f"{path}:{number}: {folder} must not know {header}"
+            for library, places in LIBRARIES:
+                if re.fullmatch(library, header) and not path.startswith(tuple(places)):
+                    yield f"{path}:{number}: {header} belongs in {', '.join(places)}"
+
+
+def check_readmes(top, paths):
+    folders = sorted({path.split("/")[0] for path in paths if "/" in path and not path.startswith(".")})
+    for folder in folders:
+        readme = f"{folder}/README.md"
+        if readme not in paths:
+            yield f"{folder} has no README.md"
+            continue
+        count = sum(1 for _ in lines(top, readme))
+        if count > README_LINES:
+            yield f"{readme} has {count} lines; a page has {README_LINES}"
+
+
+def check_text(top, paths):
+    for path in paths:
+        if path.startswith(FOREIGN) or not TEXT.search(path):
+            continue
+        for number, line in lines(top, path):
+            for words, meaning in FORBIDDEN:
+                if words.search(line):
+                    yield f"{path}:{number}: {meaning}"
+
+
+def check_protos(top, paths):
+    for path in paths:
+        if not path.endswith(".proto"):
+            continue
+        for number, line in lines(top, path):
+            if PROTO_STRING.match(line):
+                yield f"{path}:{number}: a string that is not bytes (protobuf-c cuts strings at NUL)"
+
+
+CHECKS = [check_includes, check_readmes, check_text, check_protos]
+
+
+def problems(top):
+    paths = listing(top)
+    return [line for check in CHECKS for line in check(top, paths)]
+
+
+def main():
+    found = problems(sys.argv[1])
+    for line in found:
+        print(line)
+    print(f"{len(found)} places break the rules" if found else "the tree keeps its rules")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
