@@ -66,7 +66,7 @@ static struct decimal shortest(double number)
 	struct decimal decimal = nearest(number, count);
 
 	while (count < DIGITS_MAX && !reads_back(&decimal, number)) {
-		/* below a power of two doubles lie closer: the nearest may be the wrong one */
+		/* below a power of two doubles lie closer: the nearest may be wrong */
 		step_up(&decimal);
 		if (reads_back(&decimal, number))
 			break;

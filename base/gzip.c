@@ -9,8 +9,7 @@
 #define LEVEL        1
 #define MEMBER_MIN   18   /* bytes of the shortest member: head, one empty block, tail */
 #define RATIO_MAX    1032 /* no deflate stream grows by more: 258 bytes for two bits */
-#define FIRST_RATIO  4   /* a guess at what profiles shrink by, when the tail says nothing useful */
-#define SPARE_BYTES  512 /* behind the guess, so that libdeflate's fast loop runs to the end */
+#define FIRST_RATIO  4    /* a guess at what profiles shrink by */
 #define SMALLEST_TRY 1024
 
 struct contexts {
@@ -90,7 +89,7 @@ static size_t first_try(struct str bytes, size_t limit)
 
 	memcpy(&declared, bytes.data + bytes.length - sizeof(declared), sizeof(declared));
 	if (declared <= limit && declared / RATIO_MAX <= bytes.length)
-		return smaller(declared + (size_t)SPARE_BYTES, limit);
+		return declared;
 	if (bytes.length > limit / FIRST_RATIO)
 		return limit;
 	return smaller(bytes.length * FIRST_RATIO + SMALLEST_TRY, limit);

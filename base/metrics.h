@@ -48,7 +48,7 @@ DEFINE_FREEP(metrics)
 struct metric_family *metrics_add(struct metrics *metrics,
                                   const struct metric_family_options *options);
 
-/* The metric with these label values (one for each label name, NULL for a family without). */
+/* The metric with these label values: one for each name, NULL for a family without. */
 struct metric *metric_family_get(struct metric_family *family, const struct str *label_values);
 
 void metric_add(struct metric *metric, double amount);    /* counters and gauges */

@@ -67,7 +67,7 @@ static const uint8_t *first_bad(const uint8_t *at, const uint8_t *end)
 	while ((at = skip_ascii(at, end)) < end) {
 		size_t length;
 
-		/* characters of one script stand together: no look for ASCII between them */
+		/* characters of one script stand together */
 		do {
 			length = long_character(at, end);
 			if (length == 0)

@@ -33,10 +33,8 @@ static void fill_pool(void)
 	while (missing > 0) {
 		const ssize_t got = getrandom(to, missing, 0);
 
-		if (got < 0) {
-			/* only EINTR before the system's pool is ready; anything else is no Linux */
-			continue;
-		}
+		if (got < 0)
+			continue; /* EINTR; no other failure fits this call */
 		to += got;
 		missing -= (size_t)got;
 	}

@@ -134,10 +134,10 @@ static void integers_past_int64_become_reals(void **state)
 static void big_integers_stand_anywhere(void **state)
 {
 	CLEANUP(arena_freep) struct arena *arena = arena_new(MIB, NULL);
-	const struct json *root = parse(
-		STR("{\"99999999999999999999\":[99999999999999999999,1,\"99999999999999999999\\\"\","
-	            "-99999999999999999999]}"),
-		arena);
+	const struct json *root = parse(STR("{\"99999999999999999999\":[99999999999999999999,1,"
+	                                    "\"99999999999999999999\\\"\","
+	                                    "-99999999999999999999]}"),
+	                                arena);
 	const struct json *list = json_get(root, "99999999999999999999");
 
 	(void)state;
@@ -267,9 +267,9 @@ static int see(void *context, struct str key, const struct json *value)
 static void members_come_in_the_order_of_the_text(void **state)
 {
 	CLEANUP(arena_freep) struct arena *arena = arena_new(MIB, NULL);
-	const struct json *root = parse(
-		STR("{\"z\":1,\"a\":2,\"m\":3,\"\xc3\xa4\":4,\"b\":5,\"y\":6,\"c\":7,\"x\":8,\"d\":9}"),
-		arena);
+	const struct json *root = parse(STR("{\"z\":1,\"a\":2,\"m\":3,\"\xc3\xa4\":4,"
+	                                    "\"b\":5,\"y\":6,\"c\":7,\"x\":8,\"d\":9}"),
+	                                arena);
 	struct seen seen = { .stop_after = 100 };
 
 	(void)state;

@@ -45,7 +45,7 @@ static const struct str bad[] = {
 	STR("\xff"),
 };
 
-/* Every text at every place in a longer one of ASCII, so that each of the fast steps meets it. */
+/* The text at every place in a longer one of ASCII: every fast step meets it. */
 static void check_everywhere(struct str text, bool valid)
 {
 	char long_text[100];

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/wire.h"
 
-/* As the protobuf encoding guide has them: Test1{a:150}, Test2{b:"testing"}, Test3{c:Test1}. */
+/* The messages of the protobuf encoding guide: a number, a string, one in the other. */
 static void the_guides_examples_are_read(void **state)
 {
 	struct wire_reader reader =

@@ -115,7 +115,7 @@ static void a_frame_without_its_size_is_refused(void **state)
 	struct str out;
 
 	(void)state;
-	/* "hello", streamed by the zstd program: the frame does not say how much there is */
+	/* "hello", streamed by the zstd program: a frame that does not say its size */
 	assert_int_equal(unpack(STR("\x28\xb5\x2f\xfd\x00\x58\x29\x00\x00hello"), MIB, &out, &err,
 	                        arena),
 	                 -1);
