@@ -58,7 +58,11 @@ static int decode(const struct format_input *input, line_reader read, struct for
 	struct str line;
 
 	*out = (struct format_output){ .stage = FORMAT_PARSING };
-	profile_builder_init(&builder, input->arena, input->limits->max_samples);
+	profile_builder_init(&builder, input->arena,
+	                     &(struct profile_builder_limits){
+				     .max_stacks = input->limits->max_samples,
+				     .max_depth = input->limits->max_depth,
+			     });
 	while (rest.length > 0 && str_split(&rest, '\n', &line)) {
 		if (line.length > 0 && line.data[line.length - 1] == '\r')
 			line.length--;

@@ -14,13 +14,14 @@ enum {
 	FIRST_FRAME_STRING,
 };
 
-void profile_builder_init(struct profile_builder *builder, struct arena *arena, size_t max_stacks)
+void profile_builder_init(struct profile_builder *builder, struct arena *arena,
+                          const struct profile_builder_limits *limits)
 {
 	const struct uuid random = uuid_random();
 
 	*builder = (struct profile_builder){
 		.arena = arena,
-		.max_stacks = max_stacks,
+		.limits = *limits,
 	};
 	memcpy(&builder->key, random.bytes, sizeof(builder->key));
 }
@@ -40,10 +41,19 @@ static uint32_t frame_id(struct profile_builder *builder, struct str name)
 	return id;
 }
 
+static bool is_deep_enough(const struct profile_builder *builder)
+{
+	return builder->limits.max_depth > 0 &&
+	       builder->path_length - builder->open >= builder->limits.max_depth;
+}
+
 int profile_builder_push(struct profile_builder *builder, struct str name, struct error *err)
 {
-	const uint32_t id = frame_id(builder, name);
+	uint32_t id;
 
+	if (is_deep_enough(builder))
+		return 0;
+	id = frame_id(builder, name);
 	if (id == INTERN_NONE || builder->path_length >= UINT32_MAX ||
 	    !ARENA_GROW(builder->arena, builder->path, builder->path_length,
 	                builder->path_capacity))
@@ -60,7 +70,7 @@ int profile_builder_push_path(struct profile_builder *builder, struct str path, 
 		return 0;
 	if (path.data[path.length - 1] == ';')
 		path.length--;
-	while (str_split(&path, ';', &frame))
+	while (!is_deep_enough(builder) && str_split(&path, ';', &frame))
 		if (profile_builder_push(builder, frame, err) < 0)
 			return -1;
 	return 0;
@@ -68,9 +78,9 @@ int profile_builder_push_path(struct profile_builder *builder, struct str path, 
 
 static int keep_open_stack(struct profile_builder *builder, uint32_t id, struct error *err)
 {
-	if (builder->max_stacks > 0 && id >= builder->max_stacks)
+	if (builder->limits.max_stacks > 0 && id >= builder->limits.max_stacks)
 		return error_set(err, ERROR_TOO_LARGE, "profile has more than %zu different stacks",
-		                 builder->max_stacks);
+		                 builder->limits.max_stacks);
 	if (!ARENA_GROW(builder->arena, builder->stacks, id, builder->stack_capacity) ||
 	    !ARENA_GROW(builder->arena, builder->values, id, builder->value_capacity))
 		return arena_error(builder->arena, err);

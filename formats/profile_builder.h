@@ -8,7 +8,7 @@
  * Threads  none.
  * Source   ingest specification, 3.6
  *
- *	profile_builder_init(&builder, arena, max_stacks);
+ *	profile_builder_init(&builder, arena, &limits);
  *	for each stack {
  *		for each frame, root first
  *			profile_builder_push(&builder, name, err);
@@ -27,10 +27,16 @@ struct profile_builder_stack {
 	uint32_t depth;
 };
 
+/* What one profile may have; 0: no limit of its own. */
+struct profile_builder_limits {
+	size_t max_stacks; /* different ones; more are an error */
+	size_t max_depth;  /* deeper stacks lose their leaves, as the pipeline would have it */
+};
+
 struct profile_builder {
 	struct arena *arena;
 	uint64_t key; /* of the hashes; drawn for each builder */
-	size_t max_stacks;
+	struct profile_builder_limits limits;
 
 	struct intern frame_ids;
 	struct str *frames; /* by id */
@@ -58,8 +64,8 @@ struct profile_builder_type {
 	uint64_t scale; /* every value is multiplied by it */
 };
 
-/* max_stacks 0: no limit of its own. */
-void profile_builder_init(struct profile_builder *builder, struct arena *arena, size_t max_stacks);
+void profile_builder_init(struct profile_builder *builder, struct arena *arena,
+                          const struct profile_builder_limits *limits);
 
 /* Appends a frame to the open stack. */
 int profile_builder_push(struct profile_builder *builder, struct str name, struct error *err);

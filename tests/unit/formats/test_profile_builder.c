@@ -9,6 +9,7 @@
 
 #define ARENA_BYTES ((size_t)4 << 20)
 
+static const struct profile_builder_limits no_limits = { 0 };
 static const struct profile_builder_type count = { .type = "t", .unit = "count", .scale = 1 };
 
 static void add(struct profile_builder *builder, const char *path, uint64_t value)
@@ -28,7 +29,7 @@ static void equal_stacks_add_up_and_frames_are_kept_once(void **state)
 	struct error err = { 0 };
 
 	(void)state;
-	profile_builder_init(&builder, arena, 0);
+	profile_builder_init(&builder, arena, &no_limits);
 	assert_true(profile_builder_is_empty(&builder));
 	add(&builder, "main;work", 1);
 	add(&builder, "main", 2);
@@ -58,7 +59,7 @@ static void stacks_are_written_leaf_first(void **state)
 	struct error err = { 0 };
 
 	(void)state;
-	profile_builder_init(&builder, arena, 0);
+	profile_builder_init(&builder, arena, &no_limits);
 	add(&builder, "root;middle;leaf", 1);
 	assert_int_equal(profile_builder_finish(&builder, &count, &input, &err), 0);
 	for (uint32_t i = 0; i < 3; i++) {
@@ -91,7 +92,7 @@ static void values_wrap_and_are_scaled(void **state)
 	struct error err = { 0 };
 
 	(void)state;
-	profile_builder_init(&builder, arena, 0);
+	profile_builder_init(&builder, arena, &no_limits);
 	add(&builder, "a", UINT64_MAX);
 	add(&builder, "a", 3);
 	add(&builder, "b", (uint64_t)-7);
@@ -116,7 +117,7 @@ static void the_encoded_size_is_what_pprof_would_need(void **state)
 	strbuf_init(&path, ARENA_BYTES);
 	for (int i = 0; i < 1000; i++)
 		strbuf_printf(&path, "function_%d;", i);
-	profile_builder_init(&builder, arena, 0);
+	profile_builder_init(&builder, arena, &no_limits);
 	add(&builder, path.data, 123456);
 	assert_int_equal(profile_builder_finish(&builder, &count, &input, &err), 0);
 	pprof_write(&input.profile, &encoded);
@@ -129,7 +130,7 @@ static void broken_utf8_is_seen(void **state)
 	struct profile_builder builder;
 
 	(void)state;
-	profile_builder_init(&builder, arena, 0);
+	profile_builder_init(&builder, arena, &no_limits);
 	add(&builder,
 	    "gr\xc3\xb6\xc3\x9f"
 	    "e;x",
@@ -146,13 +147,32 @@ static void different_stacks_are_limited(void **state)
 	struct error err = { 0 };
 
 	(void)state;
-	profile_builder_init(&builder, arena, 2);
+	profile_builder_init(&builder, arena, &(struct profile_builder_limits){ .max_stacks = 2 });
 	add(&builder, "a", 1);
 	add(&builder, "b", 1);
 	add(&builder, "a", 1);
 	assert_int_equal(profile_builder_push_path(&builder, STR("c"), &err), 0);
 	assert_int_equal(profile_builder_add(&builder, 1, &err), -1);
 	assert_int_equal(err.code, ERROR_TOO_LARGE);
+}
+
+static void deep_stacks_keep_their_roots(void **state)
+{
+	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_BYTES, NULL);
+	struct profile_builder builder;
+	struct pprof_input input;
+	struct error err = { 0 };
+
+	(void)state;
+	profile_builder_init(&builder, arena, &(struct profile_builder_limits){ .max_depth = 2 });
+	add(&builder, "a;b", 1);
+	add(&builder, "a;b;c", 2);
+	add(&builder, "a;b;d;e", 4);
+	assert_int_equal(profile_builder_finish(&builder, &count, &input, &err), 0);
+	assert_int_equal(input.profile.sample_count, 1);
+	assert_int_equal(input.profile.samples[0].depth, 2);
+	assert_int_equal(input.profile.values[0], 7);
+	assert_int_equal(input.profile.function_count, 2);
 }
 
 int main(void)
@@ -164,6 +184,7 @@ int main(void)
 		cmocka_unit_test(the_encoded_size_is_what_pprof_would_need),
 		cmocka_unit_test(broken_utf8_is_seen),
 		cmocka_unit_test(different_stacks_are_limited),
+		cmocka_unit_test(deep_stacks_keep_their_roots),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
