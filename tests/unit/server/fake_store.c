@@ -1,0 +1,203 @@
+#include "fake_store.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define LABELS_MAX 16
+#define FRAMES_MAX 64
+
+/* Labels of a profile; views into its text. */
+struct fake_labels {
+	struct label items[LABELS_MAX];
+	struct label_set set;
+};
+
+static void labels_of(const struct fake_profile *profile, struct fake_labels *out)
+{
+	struct str rest = str_of(profile->labels);
+	struct str pair;
+
+	out->set = (struct label_set){ .labels = out->items };
+	while (str_split(&rest, ',', &pair)) {
+		const ptrdiff_t equals = str_index(pair, '=');
+
+		assert(equals > 0 && out->set.count < LABELS_MAX);
+		out->items[out->set.count].name = str_first(pair, (size_t)equals);
+		out->items[out->set.count++].value = str_skip(pair, (size_t)equals + 1);
+	}
+	label_set_sort(&out->set);
+}
+
+static bool matches(const struct store_query *query, const struct fake_profile *profile,
+                    struct fake_labels *labels)
+{
+	labels_of(profile, labels);
+	return profile->time_unix_ns >= query->range.start_unix_ns &&
+	       profile->time_unix_ns <= query->range.end_unix_ns &&
+	       selector_matches(query->selector, &labels->set);
+}
+
+/* The first profile with the same labels: a number for the series. */
+static uint32_t series_of(const struct fake_store *fake, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (strcmp(fake->profiles[i].labels, fake->profiles[index].labels) == 0)
+			return (uint32_t)i;
+	return (uint32_t)index;
+}
+
+static int fake_series(struct store *store, const struct store_query *query,
+                       store_series_visitor visit, void *context, struct error *err)
+{
+	const struct fake_store *fake = (const struct fake_store *)store;
+	bool seen[FRAMES_MAX] = { false };
+	struct fake_labels labels;
+
+	for (size_t i = 0; i < fake->count; i++) {
+		const uint32_t series = series_of(fake, i);
+
+		if (!matches(query, &fake->profiles[i], &labels) || seen[series])
+			continue;
+		seen[series] = true;
+		if (visit(context, &labels.set, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int fake_scan(struct store *store, const struct store_query *query,
+                     store_point_visitor visit, void *context, struct error *err)
+{
+	struct fake_store *fake = (struct fake_store *)store;
+	static const struct uuid id = { { 0 } };
+	struct fake_labels labels;
+
+	fake->scans++;
+	for (size_t i = 0; i < fake->count; i++) {
+		const struct store_point point = {
+			.series = series_of(fake, i),
+			.labels = &labels.set,
+			.time_unix_ns = fake->profiles[i].time_unix_ns,
+			.total = fake->profiles[i].total,
+			.profile_id = &id,
+		};
+
+		if (matches(query, &fake->profiles[i], &labels) && visit(context, &point, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Symbols in which profile i has function i, and stack i + 1 of one frame. */
+struct fake_symbols {
+	struct str strings[FRAMES_MAX + 1];
+	struct symbol_function functions[FRAMES_MAX];
+	struct symbol_line lines[FRAMES_MAX];
+	struct symbol_location locations[FRAMES_MAX];
+	struct symbol_stack stacks[FRAMES_MAX + 1];
+	struct symbol_function_stack function_stacks[FRAMES_MAX + 1];
+	struct str *string_chunks[1];
+	struct symbol_function *function_chunks[1];
+	struct symbol_line *line_chunks[1];
+	struct symbol_location *location_chunks[1];
+	struct symbol_stack *stack_chunks[1];
+	struct symbol_function_stack *function_stack_chunks[1];
+	struct symbols symbols;
+};
+
+static void symbols_of(const struct fake_store *fake, struct fake_symbols *out)
+{
+	const uint32_t count = (uint32_t)fake->count;
+
+	memset(out, 0, sizeof(*out));
+	out->strings[0] = STR("");
+	for (uint32_t i = 0; i < count; i++) {
+		out->strings[i + 1] = str_of(fake->profiles[i].frame);
+		out->functions[i].name = i + 1;
+		out->lines[i].function = i;
+		out->locations[i] = (struct symbol_location){ .mapping = PROFILE_NONE,
+			                                      .first_line = i,
+			                                      .line_count = 1 };
+		out->stacks[i + 1] = (struct symbol_stack){ 0, i, i + 1 };
+		out->function_stacks[i + 1] = (struct symbol_function_stack){ 0, i };
+	}
+	out->string_chunks[0] = out->strings;
+	out->function_chunks[0] = out->functions;
+	out->line_chunks[0] = out->lines;
+	out->location_chunks[0] = out->locations;
+	out->stack_chunks[0] = out->stacks;
+	out->function_stack_chunks[0] = out->function_stacks;
+	out->symbols = (struct symbols){
+		.strings = out->string_chunks,
+		.functions = out->function_chunks,
+		.locations = out->location_chunks,
+		.lines = out->line_chunks,
+		.stacks = out->stack_chunks,
+		.function_stacks = out->function_stack_chunks,
+		.string_count = count + 1,
+		.function_count = count,
+		.location_count = count,
+		.line_count = count,
+		.stack_count = count + 1,
+		.function_stack_count = count + 1,
+	};
+}
+
+/* Whether a profile belongs to `part`. */
+static bool in_part(const struct store_parts *parts, uint32_t part,
+                    const struct fake_profile *profile, const struct label_set *labels)
+{
+	if (!parts)
+		return true;
+	if (parts->part_of(parts->context, labels) != part)
+		return false;
+	return !parts->ranges || (profile->time_unix_ns >= parts->ranges[part].start_unix_ns &&
+	                          profile->time_unix_ns <= parts->ranges[part].end_unix_ns);
+}
+
+static int fake_merge(struct store *store, const struct store_query *query,
+                      const struct store_parts *parts, store_sums_visitor visit, void *context,
+                      struct error *err)
+{
+	struct fake_store *fake = (struct fake_store *)store;
+	const uint32_t part_count = parts ? (uint32_t)parts->count : 1;
+	struct fake_symbols symbols;
+
+	fake->merges++;
+	symbols_of(fake, &symbols);
+	for (uint32_t part = 0; part < part_count; part++) {
+		uint32_t stacks[FRAMES_MAX];
+		int64_t sums[FRAMES_MAX];
+		struct stack_sums result = { &symbols.symbols, part, stacks, sums, 0 };
+		struct fake_labels labels;
+
+		for (size_t i = 0; i < fake->count; i++) {
+			const struct fake_profile *profile = &fake->profiles[i];
+
+			if (!matches(query, profile, &labels) || profile->total == 0 ||
+			    !in_part(parts, part, profile, &labels.set))
+				continue;
+			stacks[result.count] = (uint32_t)i + 1;
+			sums[result.count++] = profile->total;
+		}
+		if (result.count > 0 && visit(context, &result, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static const struct store_operations operations = {
+	.series = fake_series,
+	.scan = fake_scan,
+	.merge = fake_merge,
+};
+
+void fake_store_init(struct fake_store *fake, const struct fake_profile *profiles, size_t count)
+{
+	assert(count <= FRAMES_MAX);
+	*fake = (struct fake_store){
+		.store = { &operations },
+		.profiles = profiles,
+		.count = count,
+	};
+}
