@@ -9,25 +9,29 @@
 #include "storage/store.h"
 
 enum sqlite_store_sync {
-	SQLITE_STORE_SYNC_NORMAL, /* a killed process loses nothing; a power cut can lose the last commits */
+	/* a killed process loses nothing; a power cut can lose the last commits */
+	SQLITE_STORE_SYNC_NORMAL,
 	SQLITE_STORE_SYNC_FULL, /* nor does a power cut */
 };
 
 struct sqlite_store_options {
 	const char *path; /* folder; made when it is not there */
-	bool read_only; /* beside a running server: no writer thread, no lock; append and delete are refused */
+	/* beside a running server: no writer thread, no lock; append and delete are refused */
+	bool read_only;
 	enum sqlite_store_sync sync;
 	int64_t retention_ns;    /* age of profile time; 0: for ever */
 	uint64_t max_bytes;      /* 0: 80 % of what is free plus what is ours, at each start */
 	size_t queue_max_bytes;  /* of waiting writes; 0: 64 MiB */
 	size_t queue_max_length; /* 0: 10,000 */
+	int64_t idle_ns;         /* a window not written for so long is closed; 0: 5 minutes */
 	bool allow_network_fs;
 	struct budget *budget; /* caches and tables count here; or NULL */
 };
 
 /*
- * Opens or makes the store. ERROR_UNAVAILABLE when another process has it open for writing; ERROR_INVALID for a network file system
- * or a newer format; ERROR_IO with uid, gid and mode when the folder cannot be written.
+ * Opens or makes the store. ERROR_UNAVAILABLE when another process has it open for
+ * writing; ERROR_INVALID for a network file system or a newer format; ERROR_IO with uid,
+ * gid and mode when the folder cannot be written.
  */
 int sqlite_store_open(const struct sqlite_store_options *options, struct store **out,
                       struct error *err);

@@ -1,12 +1,14 @@
 /*
  * The store, as everybody else sees it: append, series, scan, merge, delete.
  *
- * Shape    one interface with one implementation today (storage/sqlite_store.h). A second one on a distributed engine fills the
- *          same table of functions; callers do not change. Tenants never see each other.
- *          A profile that was answered is visible to the next query. Ranges are inclusive at both ends.
+ * Shape    one interface with one implementation today (storage/sqlite_store.h). A second
+ *          one on a distributed engine fills the same table of functions; callers do not
+ *          change. Tenants never see each other. A profile that was answered is visible
+ *          to the next query. Ranges are inclusive at both ends.
  * Units    times are Unix nanoseconds.
- * Errors   ERROR_UNAVAILABLE: the queue is full or the store is stopping; ERROR_NO_SPACE: the disk is full; ERROR_CORRUPT: bytes did
- *          not read back (the window is set aside); ERROR_CANCELLED, ERROR_TIMED_OUT: the query's caller went away.
+ * Errors   ERROR_UNAVAILABLE: the queue is full or the store is stopping; ERROR_NO_SPACE:
+ *          the disk is full; ERROR_CORRUPT: bytes did not read back (the window is set
+ *          aside); ERROR_CANCELLED, ERROR_TIMED_OUT: the query's caller went away.
  * Threads  any thread may call anything; visitors run on the caller's thread.
  * Source   docs/architecture.md, docs/formats/store.md
  */
@@ -29,8 +31,9 @@ struct store;
 /* ---- writing ---- */
 
 /*
- * All profiles of one request. It belongs to the caller and must stay as it is until done() has been called, once, on the store's
- * writer thread, with err->code ERROR_NONE when everything is committed. done() only hands on; it does not block.
+ * All profiles of one request. It belongs to the caller and must stay as it is until
+ * done() has been called, once, on the store's writer thread, with err->code ERROR_NONE
+ * when everything is committed. done() only hands on; it does not block.
  */
 struct store_write {
 	struct str tenant;
@@ -45,7 +48,10 @@ struct store_write {
 
 /* ---- reading ---- */
 
-/* Set from another thread, or by time: the query ends with ERROR_CANCELLED or ERROR_TIMED_OUT. */
+/*
+ * Set from another thread, or by time: the query ends with ERROR_CANCELLED or
+ * ERROR_TIMED_OUT.
+ */
 struct store_cancel {
 	const _Atomic bool *gone; /* or NULL */
 	int64_t deadline_mono_ns; /* 0: none */
@@ -66,8 +72,9 @@ struct store_query {
 };
 
 /*
- * Parts: a merge can keep apart what must not be added up (the sources of a gauge). part_of() gives a series its part
- * (below count) or STORE_SKIP; ranges (one a part, or NULL) narrow the query's. No parts: one, number 0.
+ * Parts: a merge can keep apart what must not be added up (the sources of a gauge).
+ * part_of() gives a series its part (below count) or STORE_SKIP; ranges (one a part, or
+ * NULL) narrow the query's. No parts: one, number 0.
  */
 struct store_parts {
 	uint32_t (*part_of)(void *context, const struct label_set *labels);
@@ -78,8 +85,8 @@ struct store_parts {
 
 /* One profile of one series. Everything is borrowed until the visitor returns. */
 struct store_point {
-	uint32_t
-		series; /* dense from 0 within this query; equal label sets of several windows have one number */
+	/* dense from 0 in this query; equal label sets of several windows have one number */
+	uint32_t series;
 	const struct label_set *labels;
 	int64_t time_unix_ns;
 	int64_t total;
@@ -130,6 +137,7 @@ struct store_usage {
 	uint64_t profiles_appended;
 	uint64_t profiles_deduplicated;
 	uint64_t commits;
+	uint64_t damaged_windows; /* set aside (or left out) since the store was opened */
 };
 
 struct store_operations {
@@ -175,7 +183,10 @@ static inline int store_series(struct store *store, const struct store_query *qu
 	return store->operations->series(store, query, visit, context, err);
 }
 
-/* Each profile in the range, in no order; reads no samples (unless the filter asks for rows: then total is what passes). */
+/*
+ * Each profile in the range, in no order; reads no samples (unless the filter asks for
+ * rows: then total is what passes).
+ */
 static inline int store_scan(struct store *store, const struct store_query *query,
                              store_point_visitor visit, void *context, struct error *err)
 {
@@ -189,7 +200,7 @@ static inline int store_scan_spans(struct store *store, const struct store_query
 	return store->operations->scan_spans(store, query, visit, context, err);
 }
 
-/* Sums per stack, once for each window and part that has any. */
+/* Sums per stack, once for each window and part that has any; borrowed by the visitor. */
 static inline int store_merge(struct store *store, const struct store_query *query,
                               const struct store_parts *parts, store_sums_visitor visit,
                               void *context, struct error *err)

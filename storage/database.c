@@ -1,0 +1,272 @@
+#include "storage/database.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define BUSY_MS 2000 /* a checkpoint waits this long for readers; a guess */
+
+struct database {
+	sqlite3 *handle;
+	const char *name; /* the last part of path */
+	char *path;
+	uint32_t wal_frames;
+};
+
+/* A statement is SQLite's own; the name is ours. */
+static sqlite3_stmt *own(struct statement *statement)
+{
+	return (sqlite3_stmt *)(void *)statement;
+}
+
+static enum error_code code_of(sqlite3 *handle, int result)
+{
+	const int system_errno = handle ? sqlite3_system_errno(handle) : 0;
+
+	switch (result & 0xff) {
+	case SQLITE_FULL:
+		return ERROR_NO_SPACE;
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return ERROR_CORRUPT;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+	case SQLITE_NOMEM:
+		return ERROR_UNAVAILABLE;
+	case SQLITE_IOERR:
+		if (result == SQLITE_IOERR_SHORT_READ)
+			return ERROR_CORRUPT;
+		return system_errno == ENOSPC || system_errno == EDQUOT ? ERROR_NO_SPACE : ERROR_IO;
+	default:
+		return ERROR_IO;
+	}
+}
+
+static int fail(sqlite3 *handle, const char *name, int result, struct error *err)
+{
+	return error_set(err, code_of(handle, result), "%s: %s", name,
+	                 handle ? sqlite3_errmsg(handle) : sqlite3_errstr(result));
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static int note_wal(void *context, sqlite3 *handle, const char *schema, int frames)
+{
+	struct database *database = context;
+
+	(void)handle;
+	(void)schema;
+	database->wal_frames = (uint32_t)frames;
+	return SQLITE_OK;
+}
+
+/* "file:" and the path with what a URI cares about escaped. */
+static char *immutable_uri(const char *path)
+{
+	static const char tail[] = "?immutable=1";
+	char *uri = mem_zalloc(strlen(path) * 3 + sizeof(tail) + 5, 1);
+	char *to = uri;
+
+	memcpy(to, "file:", 5);
+	to += 5;
+	for (const char *p = path; *p; p++) {
+		if (*p == '?' || *p == '#' || *p == '%') {
+			*to++ = '%';
+			*to++ = "0123456789ABCDEF"[(unsigned char)*p >> 4];
+			*to++ = "0123456789ABCDEF"[(unsigned char)*p & 15];
+		} else {
+			*to++ = *p;
+		}
+	}
+	memcpy(to, tail, sizeof(tail));
+	return uri;
+}
+
+int database_open(const char *path, enum database_mode mode, struct database **out,
+                  struct error *err)
+{
+	const int flags = SQLITE_OPEN_NOMUTEX |
+	                  (mode == DATABASE_CREATE      ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+	                   : mode == DATABASE_WRITE     ? SQLITE_OPEN_READWRITE
+	                   : mode == DATABASE_IMMUTABLE ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
+	                                                : SQLITE_OPEN_READONLY);
+	CLEANUP(database_closep) struct database *database = mem_zalloc(1, sizeof(*database));
+	CLEANUP(mem_freep) char *uri = mode == DATABASE_IMMUTABLE ? immutable_uri(path) : NULL;
+	int result;
+
+	database->path = mem_strdup(path);
+	database->name = last_part(database->path);
+	result = sqlite3_open_v2(uri ? uri : path, &database->handle, flags, NULL);
+	if (result != SQLITE_OK) {
+		(void)fail(database->handle, database->name, result, err);
+		return -1;
+	}
+	sqlite3_extended_result_codes(database->handle, 1);
+	sqlite3_busy_timeout(database->handle, BUSY_MS);
+	/*
+	 * a reader that goes last must not touch the log: its file may have been replaced
+	 */
+	if (mode == DATABASE_READ)
+		(void)sqlite3_db_config(database->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
+		                        NULL);
+	/* damaged schemas are found as such, never obeyed */
+	(void)sqlite3_db_config(database->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	(void)sqlite3_db_config(database->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	(void)sqlite3_wal_hook(database->handle, note_wal, database);
+	*out = TAKE(database);
+	return 0;
+}
+
+void database_close(struct database *database)
+{
+	sqlite3_stmt *statement;
+
+	if (!database)
+		return;
+	while ((statement = sqlite3_next_stmt(database->handle, NULL)))
+		(void)sqlite3_finalize(statement);
+	(void)sqlite3_close(database->handle);
+	free(database->path);
+	free(database);
+}
+
+int database_run(struct database *database, const char *sql, struct error *err)
+{
+	const int result = sqlite3_exec(database->handle, sql, NULL, NULL, NULL);
+
+	return result == SQLITE_OK ? 0 : fail(database->handle, database->name, result, err);
+}
+
+int database_number(struct database *database, const char *sql, int64_t otherwise, int64_t *out,
+                    struct error *err)
+{
+	sqlite3_stmt *statement = NULL;
+	int result = sqlite3_prepare_v2(database->handle, sql, -1, &statement, NULL);
+	int64_t number = otherwise;
+
+	if (result == SQLITE_OK)
+		result = sqlite3_step(statement);
+	if (result == SQLITE_ROW && sqlite3_column_type(statement, 0) != SQLITE_NULL)
+		number = sqlite3_column_int64(statement, 0);
+	if (result == SQLITE_ROW || result == SQLITE_DONE)
+		result = SQLITE_OK;
+	if (result != SQLITE_OK)
+		(void)fail(database->handle, database->name, result, err);
+	(void)sqlite3_finalize(statement);
+	if (result != SQLITE_OK)
+		return -1;
+	*out = number;
+	return 0;
+}
+
+void database_rollback(struct database *database)
+{
+	if (!sqlite3_get_autocommit(database->handle))
+		(void)sqlite3_exec(database->handle, "ROLLBACK", NULL, NULL, NULL);
+}
+
+uint32_t database_wal_frames(const struct database *database)
+{
+	return database->wal_frames;
+}
+
+int database_checkpoint(struct database *database, enum database_checkpoint how, struct error *err)
+{
+	const int mode = how == DATABASE_CHECKPOINT_TRUNCATE ? SQLITE_CHECKPOINT_TRUNCATE
+	                                                     : SQLITE_CHECKPOINT_PASSIVE;
+	int frames = 0;
+	int moved = 0;
+	const int result = sqlite3_wal_checkpoint_v2(database->handle, NULL, mode, &frames, &moved);
+
+	/* the next commit starts the log anew once all of it has moved */
+	database->wal_frames = frames > moved ? (uint32_t)frames : 0;
+	if (result == SQLITE_OK || (result & 0xff) == SQLITE_BUSY)
+		return 0;
+	return fail(database->handle, database->name, result, err);
+}
+
+int database_prepare(struct database *database, const char *sql, struct statement **out,
+                     struct error *err)
+{
+	sqlite3_stmt *statement = NULL;
+	const int result = sqlite3_prepare_v3(database->handle, sql, -1, SQLITE_PREPARE_PERSISTENT,
+	                                      &statement, NULL);
+
+	if (result != SQLITE_OK)
+		return fail(database->handle, database->name, result, err);
+	*out = (struct statement *)(void *)statement;
+	return 0;
+}
+
+void statement_free(struct statement *statement)
+{
+	(void)sqlite3_finalize(own(statement));
+}
+
+void statement_bind_int(struct statement *statement, int parameter, int64_t value)
+{
+	(void)sqlite3_bind_int64(own(statement), parameter, value);
+}
+
+void statement_bind_bytes(struct statement *statement, int parameter, struct str bytes)
+{
+	(void)sqlite3_bind_blob64(own(statement), parameter, bytes.length ? bytes.data : "",
+	                          bytes.length, SQLITE_STATIC);
+}
+
+void statement_bind_null(struct statement *statement, int parameter)
+{
+	(void)sqlite3_bind_null(own(statement), parameter);
+}
+
+int statement_step(struct statement *statement, struct error *err)
+{
+	const int result = sqlite3_step(own(statement));
+	sqlite3 *handle;
+
+	if (result == SQLITE_ROW)
+		return 1;
+	if (result == SQLITE_DONE)
+		return 0;
+	handle = sqlite3_db_handle(own(statement));
+	return fail(handle, last_part(sqlite3_db_filename(handle, NULL)), result, err);
+}
+
+void statement_reset(struct statement *statement)
+{
+	(void)sqlite3_reset(own(statement));
+	(void)sqlite3_clear_bindings(own(statement));
+}
+
+int statement_run(struct statement *statement, struct error *err)
+{
+	const int result = statement_step(statement, err);
+
+	statement_reset(statement);
+	return result < 0 ? -1 : 0;
+}
+
+int64_t statement_int(struct statement *statement, int column)
+{
+	return sqlite3_column_int64(own(statement), column);
+}
+
+struct str statement_bytes(struct statement *statement, int column)
+{
+	const void *bytes = sqlite3_column_blob(own(statement), column);
+
+	return str_make(bytes, (size_t)sqlite3_column_bytes(own(statement), column));
+}
+
+bool statement_is_null(struct statement *statement, int column)
+{
+	return sqlite3_column_type(own(statement), column) == SQLITE_NULL;
+}

@@ -1,0 +1,177 @@
+#include "storage/open_windows.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+void open_windows_init(struct open_windows *open, struct window_set *set,
+                       enum sqlite_store_sync sync)
+{
+	*open = (struct open_windows){ .set = set, .sync = sync };
+}
+
+static void close_at(struct open_windows *open, size_t index)
+{
+	struct window *window = open->windows[index].window;
+
+	window_writer_close(TAKE(window->writer));
+	atomic_store_explicit(&window->writer_bytes, 0, memory_order_relaxed);
+	(void)window_set_charge(open->set, window);
+	window_set_release(open->set, window);
+	open->windows[index] = open->windows[--open->count];
+}
+
+void open_windows_fini(struct open_windows *open)
+{
+	while (open->count > 0)
+		close_at(open, open->count - 1);
+	free(open->windows);
+	*open = (struct open_windows){ 0 };
+}
+
+int open_windows_add(struct open_windows *open, struct window *window, struct str tenant,
+                     size_t *out_index, struct error *err)
+{
+	for (size_t i = 0; i < open->count; i++) {
+		if (open->windows[i].window == window) {
+			*out_index = i;
+			return 0;
+		}
+	}
+	if (window_writer_open(window, tenant, open->sync, &window->writer, err) < 0)
+		return -1;
+	if (open->count == open->capacity) {
+		open->capacity = open->capacity ? open->capacity * 2 : 8;
+		open->windows = mem_resize(open->windows, open->capacity, sizeof(*open->windows));
+	}
+	window_set_hold(open->set, window);
+	open->windows[open->count] = (struct open_window){
+		.window = window,
+		.used_mono_ns = clock_mono_ns(),
+	};
+	*out_index = open->count++;
+	return 0;
+}
+
+int open_windows_find(struct open_windows *open, struct str tenant, int32_t day, size_t *out_index,
+                      struct error *err)
+{
+	char folder[TENANT_FOLDER_SIZE];
+	struct window *window = NULL;
+	int result = -1;
+
+	tenant_folder_format(tenant, folder);
+	/*
+	 * a damaged window is put aside and the day begins anew: nothing waits for a
+	 * person
+	 */
+	for (int attempt = 0; attempt < 2 && result < 0; attempt++) {
+		if (window_set_writable(open->set, folder, day, &window, err) < 0)
+			return -1;
+		result = open_windows_add(open, window, tenant, out_index, err);
+		if (result < 0 && err->code == ERROR_CORRUPT) {
+			struct error failed;
+
+			if (open_windows_set_aside(open, window, &failed) < 0)
+				attempt = 2;
+		} else if (result < 0) {
+			attempt = 2;
+		}
+		window_set_release(open->set, window);
+	}
+	return result;
+}
+
+void open_windows_close(struct open_windows *open, struct window *window)
+{
+	for (size_t i = 0; i < open->count; i++) {
+		if (open->windows[i].window == window) {
+			close_at(open, i);
+			return;
+		}
+	}
+}
+
+/* A name that is free: *.damaged, *.damaged.2, ... */
+static void free_name(const char *path, char *out, size_t size)
+{
+	(void)snprintf(out, size, "%s.damaged", path);
+	for (unsigned i = 2; access(out, F_OK) == 0 && i < 1000; i++)
+		(void)snprintf(out, size, "%s.damaged.%u", path, i);
+}
+
+int open_windows_set_aside(struct open_windows *open, struct window *window, struct error *err)
+{
+	const size_t size = strlen(window->path) + 32;
+	CLEANUP(mem_freep) char *aside = mem_zalloc(size, 1);
+	CLEANUP(mem_freep) char *log = mem_zalloc(size, 1);
+	CLEANUP(mem_freep) char *log_aside = mem_zalloc(size, 1);
+
+	open_windows_close(open, window);
+	free_name(window->path, aside, size - 8);
+	if (rename(window->path, aside) < 0 && errno != ENOENT)
+		return error_set_errno(err, errno, "%s cannot be set aside", window->path);
+	(void)snprintf(log, size, "%s-wal", window->path);
+	(void)snprintf(log_aside, size, "%s-wal", aside);
+	(void)rename(log, log_aside); /* most often there is none */
+	(void)snprintf(log, size, "%s-shm", window->path);
+	(void)unlink(log);
+	window_set_remove(open->set, window);
+	window_set_note_damage(open->set, NULL);
+	log_error("window %s is damaged; it is set aside as %s, the rest is served", window->path,
+	          strrchr(aside, '/') + 1);
+	return 0;
+}
+
+void open_windows_tend(struct open_windows *open)
+{
+	struct error err;
+
+	for (size_t i = 0; i < open->count; i++)
+		if (window_writer_tend(open->windows[i].window->writer, &err) < 0)
+			log_rarely(LOG_WARN, "moving the log of %s: %s; trying again",
+			           open->windows[i].window->path, err.message);
+}
+
+/* Counts all open windows; false when one does not fit. */
+static bool charge(struct open_windows *open)
+{
+	bool fits = true;
+
+	for (size_t i = 0; i < open->count; i++)
+		fits = window_set_charge(open->set, open->windows[i].window) && fits;
+	return fits;
+}
+
+static size_t longest_idle(const struct open_windows *open)
+{
+	size_t oldest = 0;
+
+	for (size_t i = 1; i < open->count; i++)
+		if (open->windows[i].used_mono_ns < open->windows[oldest].used_mono_ns)
+			oldest = i;
+	return oldest;
+}
+
+void open_windows_trim(struct open_windows *open, int64_t before_mono_ns)
+{
+	for (size_t i = open->count; i-- > 0;)
+		if (open->windows[i].used_mono_ns < before_mono_ns)
+			close_at(open, i);
+	open->starved = !charge(open);
+	if (!open->starved)
+		return;
+	window_set_trim(open->set, INT64_MAX);
+	open->starved = !charge(open);
+	while (open->starved && open->count > 0) {
+		close_at(open, longest_idle(open));
+		window_set_trim(open->set, INT64_MAX);
+		open->starved = !charge(open);
+	}
+}

@@ -1,0 +1,91 @@
+/*
+ * The way of a query through the windows: which are in range, which series match, which
+ * rows are read.
+ *
+ * Shape    windows come one after the other, each held while it is looked at; their
+ *          matching series become runs of rows. A window that is gone meanwhile
+ *          (retention) is passed over; one that does not read back is set aside and the
+ *          query ends with ERROR_CORRUPT.
+ * Threads  the caller's; a query belongs to one.
+ */
+#pragma once
+
+#include "base/id_map.h"
+#include "storage/reader.h"
+#include "storage/sample_page.h"
+#include "storage/store.h"
+#include "storage/window_set.h"
+
+struct sqlite_store;
+
+struct query {
+	struct sqlite_store *store;
+	const struct store_query *asked;
+	const struct store_parts *parts; /* or NULL */
+	struct arena *scratch;           /* of one row; reset by whoever decodes */
+	struct id_map numbers;           /* fingerprint -> series of this query */
+	char folder[TENANT_FOLDER_SIZE];
+};
+
+/* A column of a group that the query wants. */
+struct query_column {
+	uint32_t group;
+	uint32_t column;
+	uint32_t series; /* of the window */
+	uint32_t number; /* of the query */
+	uint32_t part;
+};
+
+/* One window while it is looked at. Run i wants columns[firsts[i], firsts[i + 1]). */
+struct query_window {
+	struct window *window;
+	struct reader *reader;
+	struct window_tables *tables;
+	struct series_view series;
+	struct query_column *columns;
+	struct reader_run *runs;
+	size_t *firsts;
+	size_t column_count;
+	size_t run_count;
+};
+
+typedef int (*query_window_visitor)(struct query *query, struct query_window *window, void *context,
+                                    struct error *err);
+
+void query_init(struct query *query, struct sqlite_store *store, const struct store_query *asked,
+                const struct store_parts *parts);
+void query_fini(struct query *query);
+
+/* Calls visit for each window with a matching series. */
+int query_windows(struct query *query, query_window_visitor visit, void *context,
+                  struct error *err);
+
+/* -1 when the caller went away or the time is up. */
+int query_check(const struct query *query, struct error *err);
+
+/* Labels of a column, borrowed from the window. */
+const struct label_set *query_labels(const struct query_window *window,
+                                     const struct query_column *column);
+
+/* Calls visit for each row of the runs [first, end). */
+typedef int (*query_row_visitor)(struct query *query, struct query_window *window,
+                                 const struct reader_row *row, void *context, struct error *err);
+int query_rows(struct query *query, struct query_window *window, size_t first, size_t end,
+               enum reader_want want, query_row_visitor visit, void *context, struct error *err);
+
+/*
+ * The samples of a row, in query->scratch, and which of them pass the row filter (NULL:
+ * all do). ERROR_CORRUPT when they name stacks that the window does not have.
+ */
+struct query_samples {
+	struct sample_page page;
+	const bool *passes;
+	const uint64_t *span_ids;
+	const uint8_t (*trace_ids)[TRACE_ID_SIZE];
+};
+enum query_spans {
+	QUERY_SPANS_IF_FILTERED,
+	QUERY_SPANS,
+};
+int query_samples(struct query *query, struct query_window *window, const struct reader_row *row,
+                  enum query_spans spans, struct query_samples *out, struct error *err);

@@ -1,0 +1,27 @@
+/*
+ * Deleting rows: whole profiles, or some series of them.
+ *
+ * Shape    a row whose series all go is deleted with its samples; of one that keeps some,
+ *          the samples are decoded, written anew without the others' columns and put
+ *          under the group that is left.
+ * Errors   as storage/database.h and storage/sample_page.h
+ * Threads  the writer thread only, within its transaction.
+ */
+#pragma once
+
+#include "storage/database.h"
+#include "storage/window_writer.h"
+
+struct row_rewriter;
+
+int row_rewriter_new(struct database *database, struct row_rewriter **out, struct error *err);
+void row_rewriter_free(struct row_rewriter *rewriter);
+DEFINE_FREEP(row_rewriter)
+
+/*
+ * See window_writer_remove(). `target` is the group that is left, *next_sample the next
+ * free id.
+ */
+int row_rewriter_remove(struct row_rewriter *rewriter, struct window_removal *removal,
+                        uint32_t target, int64_t *next_sample, size_t *out_rows,
+                        size_t *out_removed, struct error *err);

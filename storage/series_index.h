@@ -1,0 +1,87 @@
+/*
+ * The series of one window in memory, and the groups of series that share rows.
+ *
+ * Shape    label sets by id and groups by id, both from 0, columns that only grow. A
+ *          group is the list of series ids that the columns of its sample bodies belong
+ *          to, in that order.
+ * Threads  one adds and publishes; any may read below the counts of a view. Label sets
+ *          are borrowed from the index.
+ * Source   docs/formats/store.md, "Series"
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/strbuf.h"
+#include "profile/label_set.h"
+#include "storage/column.h"
+
+#define SERIES_LABELS_MAX 4096 /* labels of a series on disk; far more than any limit lets in */
+
+struct series_entry {
+	struct label_set labels;
+	struct hash128 fingerprint; /* keyed with the store's key */
+};
+
+struct series_group {
+	const uint32_t *series;
+	uint32_t count;
+};
+
+struct series_index {
+	struct column series;
+	struct column groups;
+	uint32_t series_count; /* of the thread that adds */
+	uint32_t group_count;
+	_Atomic uint32_t published_series;
+	_Atomic uint32_t published_groups;
+	uint64_t key;
+	struct arena *bytes;
+};
+
+struct series_index *series_index_new(uint64_t key) __attribute__((returns_nonnull));
+void series_index_free(struct series_index *index);
+DEFINE_FREEP(series_index)
+
+/* Each copies what it is given and returns the id. */
+uint32_t series_index_add(struct series_index *index, const struct label_set *labels,
+                          struct hash128 fingerprint);
+uint32_t series_index_add_group(struct series_index *index, const uint32_t *series, uint32_t count);
+
+void series_index_publish(struct series_index *index);
+
+/* Groups refer to series below the count of the same view. */
+struct series_view {
+	struct series_entry *const *series;
+	struct series_group *const *groups;
+	uint32_t series_count;
+	uint32_t group_count;
+};
+void series_index_view(const struct series_index *index, struct series_view *out);
+
+static inline const struct series_entry *series_view_series(const struct series_view *view,
+                                                            uint32_t id)
+{
+	return SYMBOLS_AT(view->series, id);
+}
+
+static inline const struct series_group *series_view_group(const struct series_view *view,
+                                                           uint32_t id)
+{
+	return SYMBOLS_AT(view->groups, id);
+}
+
+size_t series_index_bytes(const struct series_index *index);
+
+/* ---- on disk ---- */
+
+void series_labels_encode(const struct label_set *labels, struct strbuf *out);
+
+/*
+ * Adds the series that the bytes describe. ERROR_CORRUPT for bytes that are no sorted
+ * label set.
+ */
+int series_index_decode(struct series_index *index, struct str bytes, struct error *err);
+
+void series_group_encode(const uint32_t *series, uint32_t count, struct strbuf *out);
+int series_index_decode_group(struct series_index *index, struct str bytes, struct error *err);

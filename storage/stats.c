@@ -1,0 +1,111 @@
+/*
+ * The oldest and the newest profile of a tenant: asked of the outermost windows that have
+ * any.
+ */
+#include "storage/query.h"
+#include "storage/sqlite_store_parts.h"
+
+/* Widens *out by what the window has. */
+static int bounds_of_groups(struct reader *reader, const struct window_tables *tables,
+                            struct store_stats *out, struct error *err)
+{
+	struct series_view view;
+
+	series_index_view(tables->series, &view);
+	for (uint32_t group = 0; group < view.group_count; group++) {
+		int64_t oldest;
+		int64_t newest;
+		bool any;
+
+		if (reader_bounds(reader, group, &any, &oldest, &newest, err) < 0)
+			return -1;
+		if (!any)
+			continue;
+		if (!out->any || oldest < out->oldest_unix_ns)
+			out->oldest_unix_ns = oldest;
+		if (!out->any || newest > out->newest_unix_ns)
+			out->newest_unix_ns = newest;
+		out->any = true;
+	}
+	return 0;
+}
+
+static int bounds_of_window(struct sqlite_store *store, struct window *window,
+                            struct store_stats *out, struct error *err)
+{
+	struct window_tables *tables;
+	struct reader *reader;
+	int result;
+
+	*out = (struct store_stats){ 0 };
+	if (window_take_reader(window, &reader, err) < 0) {
+		if (err->code != ERROR_NOT_FOUND)
+			return -1;
+		*err = (struct error){ 0 };
+		return 0;
+	}
+	result = reader_tables(reader, &tables, err);
+	if (result == 0) {
+		(void)window_set_charge(&store->windows, window);
+		result = bounds_of_groups(reader, tables, out, err);
+	}
+	if (result < 0)
+		reader_close(reader);
+	else
+		window_give_reader(window, reader);
+	return result;
+}
+
+enum direction {
+	FROM_OLDEST,
+	FROM_NEWEST,
+};
+
+/* The bounds of the first window from one end that has any profile. */
+static int outermost(struct sqlite_store *store, const char *folder, enum direction direction,
+                     struct store_stats *out, struct error *err)
+{
+	struct window_set *set = &store->windows;
+	struct window_place place = { direction == FROM_OLDEST ? INT32_MIN : INT32_MAX, 0 };
+
+	for (;;) {
+		struct window *window = direction == FROM_OLDEST
+		                                ? window_set_next(set, folder, place, INT32_MAX)
+		                                : window_set_last(set, folder, place);
+		int result;
+
+		if (!window)
+			return 0;
+		result = bounds_of_window(store, window, out, err);
+		/* last() gives what lies before the place */
+		place = (struct window_place){ window->day,
+			                       window->number + (direction == FROM_OLDEST) };
+		if (result < 0 && err->code == ERROR_CORRUPT)
+			sqlite_store_set_aside(store, window, err);
+		window_set_release(set, window);
+		if (result < 0 || out->any)
+			return result;
+	}
+}
+
+int sqlite_store_stats(struct store *store, struct str tenant, struct store_stats *out,
+                       struct error *err)
+{
+	struct sqlite_store *own = sqlite_store_of(store);
+	struct store_stats oldest = { 0 };
+	struct store_stats newest = { 0 };
+	char folder[TENANT_FOLDER_SIZE];
+
+	tenant_folder_format(tenant, folder);
+	if (own->windows.follows && window_set_follow(&own->windows, folder, err) < 0)
+		return -1;
+	if (outermost(own, folder, FROM_OLDEST, &oldest, err) < 0 ||
+	    outermost(own, folder, FROM_NEWEST, &newest, err) < 0)
+		return -1;
+	*out = (struct store_stats){
+		.any = oldest.any && newest.any,
+		.oldest_unix_ns = oldest.oldest_unix_ns,
+		.newest_unix_ns = newest.newest_unix_ns,
+	};
+	return 0;
+}

@@ -1,0 +1,47 @@
+/*
+ * The folder of a store: that it may be written, that nobody else writes, and the key
+ * that its hashes take.
+ *
+ * Shape    LOCK is held exclusively by the one writer; STORE is text with the format's
+ *          version and the key.
+ * Errors   ERROR_UNAVAILABLE when another process writes; ERROR_INVALID for a network
+ *          file system or a newer format; ERROR_IO with uid, gid and mode when the folder
+ *          cannot be written; ERROR_NOT_FOUND when a reader finds none.
+ * Threads  none.
+ * Source   docs/formats/store.md, "The folder"
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+#define STORE_FORMAT 1
+
+struct store_folder {
+	char *path;
+	int lock_fd; /* -1: a reader */
+	uint64_t key;
+};
+
+enum store_folder_access {
+	STORE_FOLDER_READ,
+	STORE_FOLDER_WRITE,
+};
+
+enum store_folder_network {
+	STORE_FOLDER_LOCAL_ONLY,
+	STORE_FOLDER_ANY_FILE_SYSTEM,
+};
+
+int store_folder_open(const char *path, enum store_folder_access access,
+                      enum store_folder_network network, struct store_folder *out,
+                      struct error *err);
+
+/* Lets the lock go. Fine on a zeroed one. */
+void store_folder_close(struct store_folder *folder);
+
+/* The name of a file system that SQLite's log cannot live on, or NULL. */
+const char *store_folder_network_name(uint64_t magic);

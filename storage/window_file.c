@@ -1,0 +1,167 @@
+#include "storage/window_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define APPLICATION_ID 0x7672616d /* "vram" */
+#define FORMAT         1
+
+/*
+ * profile lies by (group, time), totals beside the times, samples elsewhere: a time
+ * series reads no samples. A sample's id counts up, so that bodies are appended at the
+ * table's end.
+ */
+static const char schema[] =
+	"CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
+	"CREATE TABLE page(id INTEGER PRIMARY KEY, count INTEGER NOT NULL, body BLOB NOT NULL);"
+	"CREATE TABLE series(id INTEGER PRIMARY KEY, labels BLOB NOT NULL);"
+	"CREATE TABLE series_group(id INTEGER PRIMARY KEY, series BLOB NOT NULL);"
+	"CREATE TABLE profile(grp INTEGER NOT NULL, time INTEGER NOT NULL, seq INTEGER NOT NULL,"
+	" id BLOB NOT NULL, origin BLOB, duration INTEGER NOT NULL, received INTEGER NOT NULL,"
+	" totals BLOB NOT NULL, sample INTEGER NOT NULL, PRIMARY KEY(grp, time, seq))"
+	" WITHOUT ROWID;"
+	"CREATE TABLE sample(id INTEGER PRIMARY KEY, body BLOB NOT NULL);";
+
+static const char *sync_pragma(enum sqlite_store_sync sync)
+{
+	return sync == SQLITE_STORE_SYNC_FULL ? "PRAGMA synchronous=FULL"
+	                                      : "PRAGMA synchronous=NORMAL";
+}
+
+static int put_meta(struct database *database, const char *key, struct str text, int64_t number,
+                    struct error *err)
+{
+	CLEANUP(statement_freep) struct statement *insert = NULL;
+
+	if (database_prepare(database, "INSERT INTO meta VALUES(CAST(? AS TEXT), ?)", &insert,
+	                     err) < 0)
+		return -1;
+	statement_bind_bytes(insert, 1, str_of(key));
+	if (text.data)
+		statement_bind_bytes(insert, 2, text);
+	else
+		statement_bind_int(insert, 2, number);
+	return statement_run(insert, err);
+}
+
+static int make_tables(struct database *database, const struct window_file_options *options,
+                       struct error *err)
+{
+	char pragmas[96];
+
+	(void)snprintf(pragmas, sizeof(pragmas), "PRAGMA application_id=%d; PRAGMA user_version=%d",
+	               APPLICATION_ID, FORMAT);
+	if (database_run(database, "BEGIN IMMEDIATE", err) < 0 ||
+	    database_run(database, schema, err) < 0 ||
+	    put_meta(database, "day", (struct str){ 0 }, options->day, err) < 0 ||
+	    put_meta(database, "tenant",
+	             str_make(options->tenant.data ? options->tenant.data : "",
+	                      options->tenant.length),
+	             0, err) < 0 ||
+	    database_run(database, pragmas, err) < 0 || database_run(database, "COMMIT", err) < 0) {
+		database_rollback(database);
+		return -1;
+	}
+	return 0;
+}
+
+/* Gives the format: 0 for a file without tables. */
+static int check_format(struct database *database, int64_t *out_format, struct error *err)
+{
+	int64_t application = 0;
+	int64_t format = 0;
+
+	if (database_number(database, "PRAGMA application_id", 0, &application, err) < 0 ||
+	    database_number(database, "PRAGMA user_version", 0, &format, err) < 0)
+		return -1;
+	if (application == 0 && format == 0) {
+		*out_format = 0;
+		return 0;
+	}
+	if (application != APPLICATION_ID || format < 1)
+		return error_set(err, ERROR_CORRUPT, "a database of another program");
+	if (format > FORMAT)
+		return error_set(err, ERROR_INVALID,
+		                 "a window of format %lld, this program reads up to %d",
+		                 (long long)format, FORMAT);
+	*out_format = format;
+	return 0;
+}
+
+/* What an unlinked file of the same name left behind must not be taken for its log. */
+static void remove_leftovers(const char *path)
+{
+	static const char *const tails[] = { "-wal", "-shm", "-journal" };
+	char name[4200];
+
+	if (access(path, F_OK) == 0)
+		return;
+	for (size_t i = 0; i < ARRAY_LENGTH(tails); i++) {
+		(void)snprintf(name, sizeof(name), "%s%s", path, tails[i]);
+		(void)unlink(name);
+	}
+}
+
+int window_file_open(const struct window_file_options *options, struct database **out,
+                     struct error *err)
+{
+	CLEANUP(database_closep) struct database *database = NULL;
+	int64_t format = 0;
+
+	remove_leftovers(options->path);
+	if (database_open(options->path, DATABASE_CREATE, &database, err) < 0 ||
+	    check_format(database, &format, err) < 0 ||
+	    database_run(database, "PRAGMA journal_mode=WAL", err) < 0 ||
+	    database_run(database, sync_pragma(options->sync), err) < 0 ||
+	    /* the writer says when, after it has answered */
+	    database_run(database,
+	                 "PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=8388608;"
+	                 "PRAGMA cache_size=-2048; PRAGMA temp_store=MEMORY",
+	                 err) < 0)
+		return -1;
+	if (format == 0 && make_tables(database, options, err) < 0)
+		return -1;
+	*out = TAKE(database);
+	return 0;
+}
+
+static bool has_log(const char *path)
+{
+	char name[4200];
+
+	(void)snprintf(name, sizeof(name), "%s-wal", path);
+	return access(name, F_OK) == 0;
+}
+
+int window_file_open_to_read(const char *path, struct database **out, struct error *err)
+{
+	CLEANUP(database_closep) struct database *database = NULL;
+	int64_t format = 0;
+
+	if (access(path, F_OK) < 0 && errno == ENOENT)
+		return error_set(err, ERROR_NOT_FOUND, "%s is gone", path);
+	if (database_open(path, DATABASE_READ, &database, err) < 0)
+		return -1;
+	if (check_format(database, &format, err) < 0) {
+		/*
+		 * a folder that we may not write, and nobody who writes: read the file
+		 * alone
+		 */
+		if ((err->code != ERROR_IO && err->code != ERROR_UNAVAILABLE) || has_log(path))
+			return -1;
+		database_close(TAKE(database));
+		*err = (struct error){ 0 };
+		if (database_open(path, DATABASE_IMMUTABLE, &database, err) < 0 ||
+		    check_format(database, &format, err) < 0)
+			return -1;
+	}
+	if (format == 0)
+		return error_set(err, ERROR_NOT_FOUND, "%s is not made yet", path);
+	if (database_run(database, "PRAGMA cache_size=-1024; PRAGMA temp_store=MEMORY", err) < 0)
+		return -1;
+	*out = TAKE(database);
+	return 0;
+}

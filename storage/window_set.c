@@ -1,0 +1,531 @@
+#include "storage/window_set.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#define CACHE_LIMIT_ALONE ((size_t)256 << 20) /* of tables, when there is no budget; a guess */
+
+struct tenant_windows {
+	struct window **windows; /* by day, then number */
+	size_t count;
+	size_t capacity;
+	char folder[TENANT_FOLDER_SIZE];
+};
+
+/* ---- the list; all with the lock held ---- */
+
+/* The place of a tenant, whether it is there or not. */
+static size_t tenant_place(const struct window_set *set, const char *folder)
+{
+	size_t low = 0;
+	size_t high = set->tenant_count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (strcmp(set->tenants[middle]->folder, folder) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static struct tenant_windows *find_tenant(const struct window_set *set, const char *folder)
+{
+	const size_t place = tenant_place(set, folder);
+
+	if (place == set->tenant_count || strcmp(set->tenants[place]->folder, folder) != 0)
+		return NULL;
+	return set->tenants[place];
+}
+
+static struct tenant_windows *add_tenant(struct window_set *set, const char *folder)
+{
+	const size_t place = tenant_place(set, folder);
+	struct tenant_windows *tenant = find_tenant(set, folder);
+
+	if (tenant)
+		return tenant;
+	if (set->tenant_count == set->tenant_capacity) {
+		set->tenant_capacity = set->tenant_capacity ? set->tenant_capacity * 2 : 16;
+		set->tenants = mem_resize((void *)set->tenants, set->tenant_capacity,
+		                          sizeof(*set->tenants));
+	}
+	tenant = mem_zalloc(1, sizeof(*tenant));
+	(void)snprintf(tenant->folder, sizeof(tenant->folder), "%s", folder);
+	memmove((void *)(set->tenants + place + 1), (const void *)(set->tenants + place),
+	        (set->tenant_count - place) * sizeof(*set->tenants));
+	set->tenants[place] = tenant;
+	set->tenant_count++;
+	return tenant;
+}
+
+/* The first window that is not before `at`. */
+static size_t window_index(const struct tenant_windows *tenant, struct window_place at)
+{
+	size_t low = 0;
+	size_t high = tenant->count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+		const struct window *window = tenant->windows[middle];
+
+		if (window->day < at.day || (window->day == at.day && window->number < at.number))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static struct window *add_window(struct window_set *set, struct tenant_windows *tenant,
+                                 struct window_place at)
+{
+	const size_t place = window_index(tenant, at);
+	struct window *window;
+
+	if (place < tenant->count && tenant->windows[place]->day == at.day &&
+	    tenant->windows[place]->number == at.number)
+		return tenant->windows[place];
+	if (tenant->count == tenant->capacity) {
+		tenant->capacity = tenant->capacity ? tenant->capacity * 2 : 16;
+		tenant->windows = mem_resize((void *)tenant->windows, tenant->capacity,
+		                             sizeof(*tenant->windows));
+	}
+	window = window_new(set->path, tenant->folder, at.day, at.number, set->key);
+	window->folder = tenant->folder;
+	window->follows = set->follows;
+	window->references = 1;
+	window->listed = true;
+	memmove((void *)(tenant->windows + place + 1), (const void *)(tenant->windows + place),
+	        (tenant->count - place) * sizeof(*tenant->windows));
+	tenant->windows[place] = window;
+	tenant->count++;
+	set->window_count++;
+	return window;
+}
+
+static void take_out(struct window_set *set, struct tenant_windows *tenant, struct window *window)
+{
+	const size_t place =
+		window_index(tenant, (struct window_place){ window->day, window->number });
+
+	memmove((void *)(tenant->windows + place), (const void *)(tenant->windows + place + 1),
+	        (tenant->count - place - 1) * sizeof(*tenant->windows));
+	tenant->count--;
+	set->window_count--;
+	window->listed = false;
+}
+
+/* With the lock held: takes the bytes of a window out of all counts. */
+static void uncharge(struct window_set *set, struct window *window)
+{
+	if (set->budget)
+		budget_give(set->budget, window->charged);
+	set->cache_bytes -= window->charged;
+	window->charged = 0;
+}
+
+/*
+ * Lets go of one hold; gives the window when it was the last one: free it without the
+ * lock.
+ */
+static struct window *let_go(struct window_set *set, struct window *window)
+{
+	if (--window->references > 0)
+		return NULL;
+	uncharge(set, window);
+	return window;
+}
+
+static struct window *hold(struct window *window)
+{
+	window->references++;
+	window->used_mono_ns = clock_mono_ns();
+	return window;
+}
+
+static bool is_ready(const struct window *window)
+{
+	return atomic_load_explicit(&window->ready, memory_order_acquire);
+}
+
+/* ---- finding files ---- */
+
+static void close_folder(DIR **folder)
+{
+	if (*folder)
+		(void)closedir(*folder);
+}
+
+/* A file that is there. One that took the place of another is another window. */
+static void list_window(struct window_set *set, struct tenant_windows *tenant,
+                        struct window_place at, uint64_t inode)
+{
+	struct window *window = add_window(set, tenant, at);
+
+	if (window->inode != 0 && window->inode != inode) {
+		take_out(set, tenant, window);
+		window_free(let_go(set, window));
+		window = add_window(set, tenant, at);
+	}
+	window->inode = inode;
+	if (!window->left_out)
+		atomic_store_explicit(&window->ready, true, memory_order_release);
+}
+
+/* Adds the windows whose files are there. With the lock held. */
+static int list_tenant(struct window_set *set, const char *folder, struct error *err)
+{
+	CLEANUP(close_folder) DIR *directory = NULL;
+	CLEANUP(mem_freep) char *path = mem_zalloc(strlen(set->path) + strlen(folder) + 2, 1);
+	struct tenant_windows *tenant = NULL;
+	const struct dirent *entry;
+
+	(void)sprintf(path, "%s/%s", set->path, folder);
+	directory = opendir(path);
+	if (!directory)
+		return errno == ENOENT ? 0 : error_set_errno(err, errno, "%s", path);
+	/* readdir() is safe on a directory that no other thread reads */
+	while ((entry = readdir(directory))) { /* NOLINT(concurrency-mt-unsafe) */
+		struct window_place at;
+		const char *rest;
+
+		if (!window_file_parse(entry->d_name, &at.day, &at.number, &rest) || *rest)
+			continue;
+		if (!tenant)
+			tenant = add_tenant(set, folder);
+		list_window(set, tenant, at, entry->d_ino);
+	}
+	return 0;
+}
+
+int window_set_open(struct window_set *set, const struct window_set_options *options,
+                    struct error *err)
+{
+	CLEANUP(close_folder) DIR *directory = NULL;
+	const size_t size = strlen(options->path) + sizeof("/tenants");
+	const struct dirent *entry;
+
+	*set = (struct window_set){
+		.key = options->key,
+		.follows = options->follows,
+		.budget = options->budget,
+		/*
+		 * caches may take half: requests need the rest, and cannot make caches
+		 * give back
+		 */
+		.cache_limit = options->budget ? options->budget->limit / 2 : CACHE_LIMIT_ALONE,
+	};
+	(void)pthread_mutex_init(&set->lock, NULL);
+	set->path = mem_zalloc(size, 1);
+	(void)snprintf(set->path, size, "%s/tenants", options->path);
+	directory = opendir(set->path);
+	if (!directory) {
+		if (errno == ENOENT)
+			return 0;
+		(void)error_set_errno(err, errno, "%s", set->path);
+		window_set_close(set);
+		return -1;
+	}
+	while ((entry = readdir(directory))) { /* NOLINT(concurrency-mt-unsafe) */
+		if (entry->d_name[0] == '.' || strlen(entry->d_name) >= TENANT_FOLDER_SIZE)
+			continue;
+		if (list_tenant(set, entry->d_name, err) < 0) {
+			window_set_close(set);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+void window_set_close(struct window_set *set)
+{
+	if (!set->path)
+		return;
+	for (size_t i = 0; i < set->tenant_count; i++) {
+		struct tenant_windows *tenant = set->tenants[i];
+
+		for (size_t j = 0; j < tenant->count; j++) {
+			if (set->budget)
+				budget_give(set->budget, tenant->windows[j]->charged);
+			window_free(tenant->windows[j]);
+		}
+		free((void *)tenant->windows);
+		free(tenant);
+	}
+	free((void *)set->tenants);
+	free(set->path);
+	(void)pthread_mutex_destroy(&set->lock);
+	*set = (struct window_set){ 0 };
+}
+
+int window_set_follow(struct window_set *set, const char *folder, struct error *err)
+{
+	struct tenant_windows *tenant;
+	int result;
+
+	(void)pthread_mutex_lock(&set->lock);
+	result = list_tenant(set, folder, err);
+	tenant = find_tenant(set, folder);
+	for (size_t i = tenant ? tenant->count : 0; i-- > 0;) {
+		struct window *window = tenant->windows[i];
+
+		if (access(window->path, F_OK) < 0 && errno == ENOENT) {
+			take_out(set, tenant, window);
+			window_free(let_go(set, window));
+		}
+	}
+	(void)pthread_mutex_unlock(&set->lock);
+	return result;
+}
+
+/* ---- holding ---- */
+
+struct window *window_set_next(struct window_set *set, const char *folder,
+                               struct window_place place, int32_t last_day)
+{
+	struct window *found = NULL;
+	struct tenant_windows *tenant;
+
+	(void)pthread_mutex_lock(&set->lock);
+	tenant = find_tenant(set, folder);
+	for (size_t i = tenant ? window_index(tenant, place) : 0; tenant && i < tenant->count;
+	     i++) {
+		if (tenant->windows[i]->day > last_day)
+			break;
+		if (is_ready(tenant->windows[i])) {
+			found = hold(tenant->windows[i]);
+			break;
+		}
+	}
+	(void)pthread_mutex_unlock(&set->lock);
+	return found;
+}
+
+struct window *window_set_last(struct window_set *set, const char *folder,
+                               struct window_place place)
+{
+	struct window *found = NULL;
+	struct tenant_windows *tenant;
+
+	(void)pthread_mutex_lock(&set->lock);
+	tenant = find_tenant(set, folder);
+	for (size_t i = tenant ? window_index(tenant, place) : 0; i-- > 0;) {
+		if (is_ready(tenant->windows[i])) {
+			found = hold(tenant->windows[i]);
+			break;
+		}
+	}
+	(void)pthread_mutex_unlock(&set->lock);
+	return found;
+}
+
+int window_set_writable(struct window_set *set, const char *folder, int32_t day,
+                        struct window **out, struct error *err)
+{
+	CLEANUP(mem_freep) char *path = NULL;
+	struct tenant_windows *tenant;
+	size_t behind;
+
+	(void)pthread_mutex_lock(&set->lock);
+	tenant = find_tenant(set, folder);
+	if (!tenant) {
+		path = mem_zalloc(strlen(set->path) + strlen(folder) + 2, 1);
+		(void)sprintf(path, "%s/%s", set->path, folder);
+		if (mkdir(path, 0750) < 0 && errno != EEXIST) {
+			(void)pthread_mutex_unlock(&set->lock);
+			return error_set_errno(err, errno, "folder of a tenant, %s", path);
+		}
+		tenant = add_tenant(set, folder);
+	}
+	/* the day's last file is the one that is not sealed */
+	behind = window_index(tenant, (struct window_place){ day, UINT32_MAX });
+	if (behind > 0 && tenant->windows[behind - 1]->day == day)
+		*out = hold(tenant->windows[behind - 1]);
+	else
+		*out = hold(add_window(set, tenant, (struct window_place){ day, 1 }));
+	(void)pthread_mutex_unlock(&set->lock);
+	return 0;
+}
+
+static int by_day(const void *left, const void *right)
+{
+	const struct window *const *a = left;
+	const struct window *const *b = right;
+
+	return ((*a)->day > (*b)->day) - ((*a)->day < (*b)->day);
+}
+
+struct window **window_set_all(struct window_set *set, size_t *out_count)
+{
+	struct window **all;
+	size_t count = 0;
+
+	(void)pthread_mutex_lock(&set->lock);
+	all = mem_zalloc(set->window_count + 1, sizeof(struct window *));
+	for (size_t i = 0; i < set->tenant_count; i++)
+		for (size_t j = 0; j < set->tenants[i]->count; j++)
+			all[count++] = set->tenants[i]->windows[j];
+	for (size_t i = 0; i < count; i++)
+		all[i]->references++; /* listing is no use: used_mono_ns stays */
+	(void)pthread_mutex_unlock(&set->lock);
+	qsort((void *)all, count, sizeof(struct window *), by_day);
+	*out_count = count;
+	return all;
+}
+
+bool window_set_is_listed(struct window_set *set, const struct window *window)
+{
+	bool listed;
+
+	(void)pthread_mutex_lock(&set->lock);
+	listed = window->listed;
+	(void)pthread_mutex_unlock(&set->lock);
+	return listed;
+}
+
+void window_set_hold(struct window_set *set, struct window *window)
+{
+	(void)pthread_mutex_lock(&set->lock);
+	(void)hold(window);
+	(void)pthread_mutex_unlock(&set->lock);
+}
+
+void window_set_release(struct window_set *set, struct window *window)
+{
+	struct window *last;
+
+	if (!window)
+		return;
+	(void)pthread_mutex_lock(&set->lock);
+	last = let_go(set, window);
+	(void)pthread_mutex_unlock(&set->lock);
+	window_free(last);
+}
+
+void window_set_remove(struct window_set *set, struct window *window)
+{
+	bool removed;
+
+	(void)pthread_mutex_lock(&set->lock);
+	removed = window->listed;
+	if (removed)
+		take_out(set, find_tenant(set, window->folder), window);
+	(void)pthread_mutex_unlock(&set->lock);
+	if (removed)
+		window_set_release(set, window); /* the list's own hold */
+}
+
+/* ---- memory ---- */
+
+bool window_set_charge(struct window_set *set, struct window *window)
+{
+	const size_t bytes = atomic_load_explicit(&window->table_bytes, memory_order_relaxed) +
+	                     atomic_load_explicit(&window->writer_bytes, memory_order_relaxed);
+	bool fits = true;
+
+	(void)pthread_mutex_lock(&set->lock);
+	if (bytes > window->charged) {
+		const size_t more = bytes - window->charged;
+
+		fits = !set->budget || budget_take(set->budget, more);
+		if (fits) {
+			window->charged += more;
+			set->cache_bytes += more;
+		}
+	} else if (bytes < window->charged) {
+		const size_t less = window->charged - bytes;
+
+		if (set->budget)
+			budget_give(set->budget, less);
+		window->charged -= less;
+		set->cache_bytes -= less;
+	}
+	(void)pthread_mutex_unlock(&set->lock);
+	return fits;
+}
+
+/*
+ * The open window that was not used for longest and that nobody holds. With the lock
+ * held.
+ */
+static struct window *oldest_unused(struct window_set *set, size_t *out_open)
+{
+	struct window *oldest = NULL;
+	size_t open = 0;
+
+	for (size_t i = 0; i < set->tenant_count; i++) {
+		for (size_t j = 0; j < set->tenants[i]->count; j++) {
+			struct window *window = set->tenants[i]->windows[j];
+
+			if (atomic_load_explicit(&window->table_bytes, memory_order_relaxed) == 0)
+				continue;
+			open++;
+			if (window->references == 1 &&
+			    (!oldest || window->used_mono_ns < oldest->used_mono_ns))
+				oldest = window;
+		}
+	}
+	*out_open = open;
+	return oldest;
+}
+
+void window_set_trim(struct window_set *set, int64_t before_mono_ns)
+{
+	for (;;) {
+		struct window_idle idle = { 0 };
+		struct window *oldest;
+		size_t open;
+
+		(void)pthread_mutex_lock(&set->lock);
+		oldest = oldest_unused(set, &open);
+		if (oldest && (open > WINDOW_SET_OPEN_MAX || set->cache_bytes > set->cache_limit ||
+		               oldest->used_mono_ns < before_mono_ns)) {
+			/* nobody holds it, and nobody can while the set is locked */
+			idle = window_detach_idle(oldest);
+			uncharge(set, oldest);
+			open--;
+		} else {
+			oldest = NULL;
+		}
+		set->open_count = open;
+		(void)pthread_mutex_unlock(&set->lock);
+		window_free_idle(&idle);
+		if (!oldest)
+			return;
+	}
+}
+
+void window_set_note_damage(struct window_set *set, struct window *left_out)
+{
+	(void)pthread_mutex_lock(&set->lock);
+	set->damaged_count++;
+	if (left_out) {
+		left_out->left_out = true;
+		atomic_store_explicit(&left_out->ready, false, memory_order_release);
+	}
+	(void)pthread_mutex_unlock(&set->lock);
+}
+
+void window_set_count(struct window_set *set, struct window_set_counts *out)
+{
+	(void)pthread_mutex_lock(&set->lock);
+	(void)oldest_unused(set, &set->open_count);
+	*out = (struct window_set_counts){
+		.windows = set->window_count,
+		.open = set->open_count,
+		.cache_bytes = set->cache_bytes,
+		.damaged = set->damaged_count,
+	};
+	(void)pthread_mutex_unlock(&set->lock);
+}

@@ -1,0 +1,107 @@
+/*
+ * All windows of a store: which there are, who holds them, what they may keep in memory.
+ *
+ * Shape    found by listing folders; a file is opened when somebody asks for it. A window
+ *          that is held stays whole, also when its file is unlinked meanwhile. Tables and
+ *          connections of windows that nobody holds are given back, the longest unused
+ *          first, when there are too many or memory is short.
+ * Threads  any. `lock` guards the list and what window.h says; it is never held while
+ *          files are read.
+ */
+#pragma once
+
+#include "base/budget.h"
+#include "storage/window.h"
+
+#define WINDOW_SET_OPEN_MAX 64 /* windows with tables or connections that nobody holds; a guess */
+
+struct tenant_windows;
+
+struct window_set {
+	char *path; /* of the folder of tenants */
+	uint64_t key;
+	bool follows; /* read-only: folders are listed again for each query */
+	struct budget *budget;
+	size_t cache_limit;
+
+	pthread_mutex_t lock;            /* guards everything below */
+	struct tenant_windows **tenants; /* by folder name */
+	size_t tenant_count;
+	size_t tenant_capacity;
+	size_t cache_bytes;
+	size_t window_count;
+	size_t open_count;
+	uint64_t damaged_count;
+};
+
+struct window_set_options {
+	const char *path; /* of the store */
+	uint64_t key;
+	bool follows;
+	struct budget *budget; /* or NULL */
+};
+
+int window_set_open(struct window_set *set, const struct window_set_options *options,
+                    struct error *err);
+
+/* Nobody holds a window any more. Fine on a zeroed one. */
+void window_set_close(struct window_set *set);
+
+/* Looks for files of a tenant that another process made or removed. */
+int window_set_follow(struct window_set *set, const char *folder, struct error *err);
+
+/* A place in a tenant's windows, which are ordered by day and number. */
+struct window_place {
+	int32_t day;
+	uint32_t number;
+};
+
+/*
+ * The first readable window at or behind `place`, up to last_day; NULL when there is
+ * none. It is held.
+ */
+struct window *window_set_next(struct window_set *set, const char *folder,
+                               struct window_place place, int32_t last_day);
+
+/* The last one at or before last_day, likewise. */
+struct window *window_set_last(struct window_set *set, const char *folder,
+                               struct window_place place);
+
+/* The window that new profiles of the day go to; made when there is none. It is held. */
+int window_set_writable(struct window_set *set, const char *folder, int32_t day,
+                        struct window **out, struct error *err);
+
+/*
+ * The oldest days of all tenants first: each window, held; free() the array after letting
+ * them go.
+ */
+struct window **window_set_all(struct window_set *set, size_t *out_count);
+
+/* Whether the set still has a window that the caller holds. */
+bool window_set_is_listed(struct window_set *set, const struct window *window);
+
+void window_set_hold(struct window_set *set, struct window *window);
+void window_set_release(struct window_set *set, struct window *window);
+
+/* Takes a window out of the list; its file is gone or damaged. */
+void window_set_remove(struct window_set *set, struct window *window);
+
+/* Counts what a window's tables take now. False when the budget has no room for it. */
+bool window_set_charge(struct window_set *set, struct window *window);
+
+/* Gives back what nobody uses: more than allowed, or not since before_mono_ns. */
+void window_set_trim(struct window_set *set, int64_t before_mono_ns);
+
+/*
+ * Counts a damaged window; `left_out` (or NULL) is one that stays where it is and is not
+ * read any more.
+ */
+void window_set_note_damage(struct window_set *set, struct window *left_out);
+
+struct window_set_counts {
+	size_t windows;
+	size_t open;
+	size_t cache_bytes;
+	uint64_t damaged;
+};
+void window_set_count(struct window_set *set, struct window_set_counts *out);
