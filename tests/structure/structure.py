@@ -125,7 +125,19 @@ def check_protos(top, paths):
                 yield f"{path}:{number}: a string that is not bytes (protobuf-c cuts strings at NUL)"
 
 
-CHECKS = [check_includes, check_readmes, check_text, check_protos]
+def check_nouns(_top, paths):
+    """One noun, one pair of files: functions are named by it, and all folders are linked into one program."""
+    seen = {}
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        if folder not in MAY_INCLUDE or not name.endswith((".c", ".cc", ".h")):
+            continue
+        if name in seen:
+            yield f"{path}: {seen[name]} has that name"
+        seen.setdefault(name, path)
+
+
+CHECKS = [check_includes, check_readmes, check_text, check_protos, check_nouns]
 
 
 def problems(top):

@@ -44,6 +44,7 @@ BAD = [
     ("run3.sh", "curl https://pypi.org/simple\n", "run3.sh:1: the host of a package registry"),
     ("proto/b.proto", "message B {\n  string name = 1;\n}\n", "proto/b.proto:2: a string that is not bytes"),
     ("proto/c.proto", "  repeated string names = 1;\n", "proto/c.proto:1: a string that is not bytes"),
+    ("storage/json.c", "\n", "base/json.c has that name"),
     ("proto/d.proto", "  map<string, int64> m = 1;\n", "proto/d.proto:1: a string that is not bytes"),
 ]
 
