@@ -102,9 +102,9 @@ int sqlite_store_merge(struct store *store, const struct store_query *asked,
 	struct query query;
 	int result;
 
-	query_init(&query, own, asked, parts);
+	query_begin(&query, own, asked, parts);
 	result = query_windows(&query, merge_window, &merge, err);
 	accumulator_fini(&merge.accumulator);
-	query_fini(&query);
+	query_end(&query);
 	return result;
 }

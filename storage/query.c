@@ -11,7 +11,7 @@
 	(600 * NS_PER_S) /* tables that nobody asked for so long are given back; a guess */
 #define CHECK_ROWS 256
 
-void query_init(struct query *query, struct sqlite_store *store, const struct store_query *asked,
+void query_begin(struct query *query, struct sqlite_store *store, const struct store_query *asked,
                 const struct store_parts *parts)
 {
 	*query = (struct query){ .store = store, .asked = asked, .parts = parts };
@@ -19,7 +19,7 @@ void query_init(struct query *query, struct sqlite_store *store, const struct st
 	tenant_folder_format(asked->tenant, query->folder);
 }
 
-void query_fini(struct query *query)
+void query_end(struct query *query)
 {
 	arena_free(query->scratch);
 	id_map_fini(&query->numbers);

@@ -52,9 +52,9 @@ struct query_window {
 typedef int (*query_window_visitor)(struct query *query, struct query_window *window, void *context,
                                     struct error *err);
 
-void query_init(struct query *query, struct sqlite_store *store, const struct store_query *asked,
+void query_begin(struct query *query, struct sqlite_store *store, const struct store_query *asked,
                 const struct store_parts *parts);
-void query_fini(struct query *query);
+void query_end(struct query *query);
 
 /* Calls visit for each window with a matching series. */
 int query_windows(struct query *query, query_window_visitor visit, void *context,

@@ -120,9 +120,9 @@ int sqlite_store_remove(struct store *store, const struct store_query *asked, bo
 	}
 	if (sqlite_store_need_writer(own, err) < 0)
 		return -1;
-	query_init(&query, own, asked, NULL);
+	query_begin(&query, own, asked, NULL);
 	result = query_windows(&query, remove_window, &count, err);
-	query_fini(&query);
+	query_end(&query);
 	if (result == 0)
 		*out_profiles = count;
 	return result;

@@ -104,9 +104,9 @@ int sqlite_store_scan(struct store *store, const struct store_query *asked,
 	struct query query;
 	int result;
 
-	query_init(&query, sqlite_store_of(store), asked, NULL);
+	query_begin(&query, sqlite_store_of(store), asked, NULL);
 	result = query_windows(&query, scan_window, &scan, err);
-	query_fini(&query);
+	query_end(&query);
 	return result;
 }
 
@@ -215,9 +215,9 @@ int sqlite_store_series(struct store *store, const struct store_query *asked,
 
 	if (filter && (filter->profile_id_count > 0 || sample_filter_needs_rows(filter)))
 		return sqlite_store_scan(store, asked, series_of_point, &scan, err);
-	query_init(&query, sqlite_store_of(store), asked, NULL);
+	query_begin(&query, sqlite_store_of(store), asked, NULL);
 	result = query_windows(&query, series_window, &scan, err);
-	query_fini(&query);
+	query_end(&query);
 	return result;
 }
 
@@ -288,8 +288,8 @@ int sqlite_store_scan_spans(struct store *store, const struct store_query *asked
 	struct query query;
 	int result;
 
-	query_init(&query, sqlite_store_of(store), asked, NULL);
+	query_begin(&query, sqlite_store_of(store), asked, NULL);
 	result = query_windows(&query, span_window, &scan, err);
-	query_fini(&query);
+	query_end(&query);
 	return result;
 }
