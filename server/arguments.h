@@ -1,8 +1,10 @@
 /*
  * The flags of a sub-command that a person types.
  *
- * Shape    one table a command: the parser, -h and "did you mean" are made from it. -name and --name, with the value behind
- *          a '=' or as the next word; "--" ends the flags. The server's own options have a table of their own (server/options.def).
+ * Shape    one table a command: the parser, -h and "did you mean" are made from it. -name
+ *          and --name, with the value behind a '=' or as the next word; "--" ends the
+ *          flags. The server's own options have a table of their own
+ *          (server/options.def).
  * Threads  none.
  */
 #pragma once

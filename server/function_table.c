@@ -18,7 +18,9 @@ static struct str location_name(const struct profile *profile,
 	return arena_printf(arena, "%.*s!0x%" PRIx64, STR_ARGS(file), location->address);
 }
 
-/* The node below `node` for one location, whose outermost call is the last of its lines. */
+/*
+ * The node below `node` for one location, whose outermost call is the last of its lines.
+ */
 static uint32_t add_location(struct function_tree *tree, uint32_t node,
                              const struct profile *profile, const struct profile_location *location)
 {

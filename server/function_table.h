@@ -1,7 +1,8 @@
 /*
  * What each function costs: its own value and that of everything below it.
  *
- * Shape    one row a name. A function that calls itself counts once in its total, as in pprof's "cum".
+ * Shape    one row a name. A function that calls itself counts once in its total, as in
+ *          pprof's "cum".
  * Errors   arena_error() when the arena is full.
  * Threads  none.
  */
@@ -27,7 +28,10 @@ enum function_table_order {
 	FUNCTION_TABLE_BY_TOTAL,
 };
 
-/* The finished tree of one sample type of a profile: inlined calls are frames, bare locations are named FILE!0xADDRESS. */
+/*
+ * The finished tree of one sample type of a profile: inlined calls are frames, bare
+ * locations are named FILE!0xADDRESS.
+ */
 int function_tree_of_profile(const struct profile *profile, size_t sample_type, struct arena *arena,
                              struct function_tree **out, struct error *err);
 

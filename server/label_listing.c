@@ -6,7 +6,7 @@
 
 /* What a visitor fills. Hashes have a key of their own: the texts are strangers'. */
 struct listing {
-	const struct query *query;
+	const struct read_query *query;
 	struct arena *arena;
 	uint64_t key;
 	struct intern seen;
@@ -24,7 +24,7 @@ struct listing {
 	enum label_names_shown shown;
 };
 
-static void listing_init(struct listing *listing, const struct query *query)
+static void listing_init(struct listing *listing, const struct read_query *query)
 {
 	const struct uuid random = uuid_random();
 
@@ -127,7 +127,7 @@ static int visit_sets(void *context, const struct label_set *labels, struct erro
 
 static int run(struct listing *listing, store_series_visitor visit, struct error *err)
 {
-	const struct store_query question = query_store(listing->query);
+	const struct store_query question = read_query_store(listing->query);
 
 	if (listing->query->nothing)
 		return 0;
@@ -158,7 +158,7 @@ static int list_texts(struct listing *listing, store_series_visitor visit, struc
 	return 0;
 }
 
-int label_listing_names(const struct query *query, enum label_names_shown shown,
+int label_listing_names(const struct read_query *query, enum label_names_shown shown,
                         struct text_listing *out, struct error *err)
 {
 	struct listing listing;
@@ -168,7 +168,7 @@ int label_listing_names(const struct query *query, enum label_names_shown shown,
 	return list_texts(&listing, visit_names, out, err);
 }
 
-int label_listing_values(const struct query *query, struct str name, struct text_listing *out,
+int label_listing_values(const struct read_query *query, struct str name, struct text_listing *out,
                          struct error *err)
 {
 	struct listing listing;
@@ -178,7 +178,7 @@ int label_listing_values(const struct query *query, struct str name, struct text
 	return list_texts(&listing, visit_values, out, err);
 }
 
-int label_listing_sets(const struct query *query, const struct str *names, size_t name_count,
+int label_listing_sets(const struct read_query *query, const struct str *names, size_t name_count,
                        enum label_names_shown shown, struct set_listing *out, struct error *err)
 {
 	struct listing listing;

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "server/query.h"
+#include "server/read_query.h"
 
 struct text_listing {
 	struct str *texts;
@@ -27,15 +27,15 @@ enum label_names_shown {
 	LABEL_NAMES_ALL,
 };
 
-int label_listing_names(const struct query *query, enum label_names_shown shown,
+int label_listing_names(const struct read_query *query, enum label_names_shown shown,
                         struct text_listing *out, struct error *err);
 
-int label_listing_values(const struct query *query, struct str name, struct text_listing *out,
+int label_listing_values(const struct read_query *query, struct str name, struct text_listing *out,
                          struct error *err);
 
 /*
  * Label sets cut down to `names` (none: whole). Series with none of them are one empty set when
  * others have some.
  */
-int label_listing_sets(const struct query *query, const struct str *names, size_t name_count,
+int label_listing_sets(const struct read_query *query, const struct str *names, size_t name_count,
                        enum label_names_shown shown, struct set_listing *out, struct error *err);

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "server/handlers.h"
 #include "server/label_listing.h"
-#include "server/query_request.h"
+#include "server/read_query_request.h"
 
 #define HOUR_MS INT64_C(3600000)
 
@@ -18,18 +18,18 @@ static enum label_names_shown names_shown(const struct connect_call *call)
 
 /* The range of a listing. */
 static int open_listing(struct exchange *exchange, int64_t start_ms, int64_t end_ms,
-                        struct query *query, struct error *err)
+                        struct read_query *query, struct error *err)
 {
-	struct query_context context;
+	struct read_query_context context;
 
-	if (query_context_of(exchange, &context, err) < 0)
+	if (read_query_context_of(exchange, &context, err) < 0)
 		return -1;
-	query_init(query, &context);
-	return query_set_range(query, start_ms, end_ms, err);
+	read_query_init(query, &context);
+	return read_query_set_range(query, start_ms, end_ms, err);
 }
 
 /* ANDs the matchers together; `wrapping` stands before what the parser says. */
-static int add_matchers(struct query *query, const ProtobufCBinaryData *matchers, size_t count,
+static int add_matchers(struct read_query *query, const ProtobufCBinaryData *matchers, size_t count,
                         const char *wrapping, struct error *err)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -94,7 +94,7 @@ static int list_profile_types(struct exchange *exchange,
                               const Querier__V1__ProfileTypesRequest *request,
                               Querier__V1__ProfileTypesResponse *out, struct error *err)
 {
-	CLEANUP(query_fini) struct query query = { 0 };
+	CLEANUP(read_query_fini) struct read_query query = { 0 };
 	const int64_t now_ms = clock_unix_ns() / NS_PER_MS;
 	const bool no_range = request->start == 0 && request->end == 0;
 	struct text_listing ids;
@@ -128,7 +128,7 @@ static int list_names(struct exchange *exchange, const struct connect_call *call
                       const Types__V1__LabelNamesRequest *request,
                       Types__V1__LabelNamesResponse *out, struct error *err)
 {
-	CLEANUP(query_fini) struct query query = { 0 };
+	CLEANUP(read_query_fini) struct read_query query = { 0 };
 	struct text_listing names;
 
 	if (open_listing(exchange, request->start, request->end, &query, err) < 0 ||
@@ -161,7 +161,7 @@ enum exchange_state serve_label_names(struct exchange *exchange)
 static int list_values(struct exchange *exchange, const Types__V1__LabelValuesRequest *request,
                        Types__V1__LabelValuesResponse *out, struct error *err)
 {
-	CLEANUP(query_fini) struct query query = { 0 };
+	CLEANUP(read_query_fini) struct read_query query = { 0 };
 	struct text_listing values;
 
 	if (open_listing(exchange, request->start, request->end, &query, err) < 0)
@@ -234,14 +234,14 @@ static int list_series(struct exchange *exchange, const struct connect_call *cal
                        const Querier__V1__SeriesRequest *request, Querier__V1__SeriesResponse *out,
                        struct error *err)
 {
-	CLEANUP(query_fini) struct query query = { 0 };
+	CLEANUP(read_query_fini) struct read_query query = { 0 };
 	struct set_listing sets;
 	struct str *names;
 
 	if (open_listing(exchange, request->start, request->end, &query, err) < 0 ||
 	    add_matchers(&query, request->matchers, request->n_matchers, "", err) < 0 ||
-	    query_texts(request->label_names, request->n_label_names, exchange->arena, &names,
-	                err) < 0 ||
+	    read_query_texts(request->label_names, request->n_label_names, exchange->arena, &names,
+	                     err) < 0 ||
 	    label_listing_sets(&query, names, request->n_label_names, names_shown(call), &sets,
 	                       err) < 0)
 		return -1;

@@ -9,7 +9,7 @@
 #include "profile/time_syntax.h"
 #include "server/handlers.h"
 #include "server/label_listing.h"
-#include "server/query_request.h"
+#include "server/read_query_request.h"
 
 #define HOUR_MS INT64_C(3600000)
 
@@ -45,8 +45,8 @@ static void write_list(const struct text_listing *listing, bool null_when_empty,
 
 static int list_values(struct exchange *exchange, struct error *err)
 {
-	CLEANUP(query_fini) struct query query = { 0 };
-	struct query_context context;
+	CLEANUP(read_query_fini) struct read_query query = { 0 };
+	struct read_query_context context;
 	struct url_query parameters;
 	struct text_listing listing;
 	const struct str *label;
@@ -55,7 +55,7 @@ static int list_values(struct exchange *exchange, struct error *err)
 	bool types;
 
 	if (url_query_parse(exchange->request.query, exchange->arena, &parameters, err) < 0 ||
-	    query_context_of(exchange, &context, err) < 0)
+	    read_query_context_of(exchange, &context, err) < 0)
 		return -1;
 	label = url_query_find(&parameters, "label");
 	if (!label || label->length == 0)
@@ -64,10 +64,10 @@ static int list_values(struct exchange *exchange, struct error *err)
 	selector = url_query_find(&parameters, "query");
 	end_ms =
 		time_ms(&parameters, "until", context.now_unix_ns, context.now_unix_ns / NS_PER_MS);
-	query_init(&query, &context);
-	if (query_set_range(&query,
-	                    time_ms(&parameters, "from", context.now_unix_ns, end_ms - HOUR_MS),
-	                    end_ms, err) < 0)
+	read_query_init(&query, &context);
+	if (read_query_set_range(
+		    &query, time_ms(&parameters, "from", context.now_unix_ns, end_ms - HOUR_MS),
+		    end_ms, err) < 0)
 		return -1;
 	if (selector && selector->length > 0 && selector_parse(&query.selector, *selector, err) < 0)
 		return error_context(err, "failed to parse \"query\"");

@@ -9,15 +9,15 @@
 #include "profile/time_syntax.h"
 #include "server/app.h"
 #include "server/handlers.h"
-#include "server/query_graph.h"
-#include "server/query_request.h"
+#include "server/read_query_graph.h"
+#include "server/read_query_request.h"
 #include "server/series_query.h"
 
 /* A request's parameters and who asks. */
 struct legacy_request {
 	struct exchange *exchange;
 	struct url_query parameters;
-	struct query_context context;
+	struct read_query_context context;
 };
 
 static int open_request(struct legacy_request *request, struct exchange *exchange,
@@ -27,7 +27,7 @@ static int open_request(struct legacy_request *request, struct exchange *exchang
 	if (url_query_parse(exchange->request.query, exchange->arena, &request->parameters, err) <
 	    0)
 		return -1;
-	return query_context_of(exchange, &request->context, err);
+	return read_query_context_of(exchange, &request->context, err);
 }
 
 static struct str parameter(const struct legacy_request *request, const char *name)
@@ -106,12 +106,12 @@ static int read_side(const struct legacy_request *request, const char *query, co
 }
 
 /* Puts a side into a query; the selector moves. */
-static int set_side(struct query *query, struct legacy_side *side, struct error *err)
+static int set_side(struct read_query *query, struct legacy_side *side, struct error *err)
 {
-	if (query_set_range(query, side->start_ms, side->end_ms, err) < 0 ||
-	    query_set_type(query, side->type, err) < 0)
+	if (read_query_set_range(query, side->start_ms, side->end_ms, err) < 0 ||
+	    read_query_set_type(query, side->type, err) < 0)
 		return -1;
-	return query_take_selector(query, &side->selector, err);
+	return read_query_take_selector(query, &side->selector, err);
 }
 
 static void answer_json(struct exchange *exchange)
@@ -158,7 +158,7 @@ static enum series_aggregation read_aggregation(const struct legacy_request *req
 }
 
 /* The timelines of a document, made of the series that the query gives. */
-static int add_timelines(const struct legacy_request *request, struct query *query,
+static int add_timelines(const struct legacy_request *request, struct read_query *query,
                          struct legacy_timeline *timeline, struct legacy_document *document,
                          struct error *err)
 {
@@ -169,7 +169,7 @@ static int add_timelines(const struct legacy_request *request, struct query *que
 	struct legacy_group *groups;
 
 	if (read_group_by(request, &options, err) < 0 ||
-	    query_run_series(query, &options, read_aggregation(request), &series, err) < 0 ||
+	    read_query_run_series(query, &options, read_aggregation(request), &series, err) < 0 ||
 	    legacy_timeline_make(query->start_ms, query->end_ms, step_s,
 	                         series.count == 1 ? &series.groups[0] : NULL, arena, timeline,
 	                         err) < 0)
@@ -184,14 +184,14 @@ static int add_timelines(const struct legacy_request *request, struct query *que
 	return 0;
 }
 
-static int render_json(const struct legacy_request *request, struct query *query,
+static int render_json(const struct legacy_request *request, struct read_query *query,
                        const struct graph_cut *cut, struct error *err)
 {
 	struct legacy_document document = { .type = &query->type };
 	struct legacy_timeline timeline;
 	struct flame_graph graph;
 
-	if (query_run_graph(query, cut, &graph, err) < 0 ||
+	if (read_query_run_graph(query, cut, &graph, err) < 0 ||
 	    add_timelines(request, query, &timeline, &document, err) < 0)
 		return -1;
 	document.graph = &graph;
@@ -200,12 +200,12 @@ static int render_json(const struct legacy_request *request, struct query *query
 	return 0;
 }
 
-static int render_dot(const struct legacy_request *request, struct query *query, int64_t nodes,
+static int render_dot(const struct legacy_request *request, struct read_query *query, int64_t nodes,
                       struct error *err)
 {
 	struct http_response *response = &request->exchange->response;
 
-	if (query_run_dot(query, nodes, &response->body, err) < 0)
+	if (read_query_run_dot(query, nodes, &response->body, err) < 0)
 		return -1;
 	http_response_header(response, "Content-Type",
 	                     response->body.length > 0 ? STR("text/plain; charset=utf-8")
@@ -217,7 +217,7 @@ static int render_dot(const struct legacy_request *request, struct query *query,
 static int render(struct exchange *exchange, struct error *err)
 {
 	CLEANUP(legacy_side_fini) struct legacy_side side = { 0 };
-	CLEANUP(query_fini) struct query query = { 0 };
+	CLEANUP(read_query_fini) struct read_query query = { 0 };
 	struct legacy_request request;
 	struct graph_cut cut;
 	bool is_dot;
@@ -227,10 +227,11 @@ static int render(struct exchange *exchange, struct error *err)
 		return -1;
 	is_dot = str_equals(parameter(&request, "format"), "dot");
 	cut.requested = parameter_nodes(&request);
-	query_init(&query, &request.context);
-	if (query_set_range(&query, side.start_ms, side.end_ms, err) < 0)
+	read_query_init(&query, &request.context);
+	if (read_query_set_range(&query, side.start_ms, side.end_ms, err) < 0)
 		return -1;
-	if (!is_dot && query_max_nodes(request.context.limits, cut.requested, &cut.nodes, err) < 0)
+	if (!is_dot &&
+	    read_query_max_nodes(request.context.limits, cut.requested, &cut.nodes, err) < 0)
 		return -1;
 	if (set_side(&query, &side, err) < 0)
 		return -1;
@@ -250,14 +251,14 @@ enum exchange_state serve_render(struct exchange *exchange)
 /* Two sides, their selectors still their own or moved into the queries. */
 struct legacy_diff {
 	struct legacy_side sides[2];
-	struct query queries[2];
+	struct read_query queries[2];
 };
 
 static void legacy_diff_fini(struct legacy_diff *diff)
 {
 	for (size_t i = 0; i < 2; i++) {
 		legacy_side_fini(&diff->sides[i]);
-		query_fini(&diff->queries[i]);
+		read_query_fini(&diff->queries[i]);
 	}
 }
 
@@ -275,14 +276,15 @@ static int render_diff(struct exchange *exchange, struct error *err)
 		return -1;
 	if (!str_equal(diff.sides[0].type, diff.sides[1].type))
 		return error_set(err, ERROR_INVALID, "profile types must match");
-	if (query_max_nodes(request.context.limits, parameter_nodes(&request), &nodes, err) < 0)
+	if (read_query_max_nodes(request.context.limits, parameter_nodes(&request), &nodes, err) <
+	    0)
 		return -1;
 	for (size_t i = 0; i < 2; i++) {
-		query_init(&diff.queries[i], &request.context);
+		read_query_init(&diff.queries[i], &request.context);
 		if (set_side(&diff.queries[i], &diff.sides[i], err) < 0)
 			return -1;
 	}
-	if (query_run_diff(&diff.queries[0], &diff.queries[1], nodes, &graph, err) < 0)
+	if (read_query_run_diff(&diff.queries[0], &diff.queries[1], nodes, &graph, err) < 0)
 		return -1;
 	document.graph = &graph;
 	legacy_document_write(&document, &exchange->response.body);

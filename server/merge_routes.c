@@ -7,8 +7,8 @@
 #include "api/proto_bytes.h"
 #include "server/app.h"
 #include "server/handlers.h"
-#include "server/query_graph.h"
-#include "server/query_request.h"
+#include "server/read_query_graph.h"
+#include "server/read_query_request.h"
 
 typedef Querier__V1__SelectMergeStacktracesRequest stacktraces_request;
 
@@ -17,34 +17,35 @@ struct merging {
 	struct exchange *exchange;
 	struct connect_call call;
 	const stacktraces_request *request;
-	struct query query;
+	struct read_query query;
 };
 
 static int open_query(struct merging *merging, struct error *err)
 {
-	struct query_context context;
+	struct read_query_context context;
 
-	if (query_context_of(merging->exchange, &context, err) < 0)
+	if (read_query_context_of(merging->exchange, &context, err) < 0)
 		return -1;
-	query_init(&merging->query, &context);
-	return query_set_range(&merging->query, merging->request->start, merging->request->end,
-	                       err);
+	read_query_init(&merging->query, &context);
+	return read_query_set_range(&merging->query, merging->request->start, merging->request->end,
+	                            err);
 }
 
 /* The type, the selector and the filters, in this order. */
 static int set_what(struct merging *merging, struct error *err)
 {
 	const stacktraces_request *request = merging->request;
-	struct query *query = &merging->query;
+	struct read_query *query = &merging->query;
 
-	if (query_set_type(query, proto_str(request->profile_typeid), err) < 0 ||
-	    query_set_selector(query, proto_str(request->label_selector), err) < 0 ||
-	    query_set_call_site(query, request->stack_trace_selector, err) < 0 ||
-	    query_set_profile_ids(query, request->profile_id_selector,
-	                          request->n_profile_id_selector, err) < 0 ||
-	    query_set_trace_ids(query, request->trace_id_selector, request->n_trace_id_selector,
-	                        err) < 0 ||
-	    query_set_span_ids(query, request->span_selector, request->n_span_selector, err) < 0)
+	if (read_query_set_type(query, proto_str(request->profile_typeid), err) < 0 ||
+	    read_query_set_selector(query, proto_str(request->label_selector), err) < 0 ||
+	    read_query_set_call_site(query, request->stack_trace_selector, err) < 0 ||
+	    read_query_set_profile_ids(query, request->profile_id_selector,
+	                               request->n_profile_id_selector, err) < 0 ||
+	    read_query_set_trace_ids(query, request->trace_id_selector,
+	                             request->n_trace_id_selector, err) < 0 ||
+	    read_query_set_span_ids(query, request->span_selector, request->n_span_selector, err) <
+	            0)
 		return -1;
 	return 0;
 }
@@ -53,8 +54,9 @@ static int set_what(struct merging *merging, struct error *err)
 static int prepare_cut(struct merging *merging, struct graph_cut *cut, struct error *err)
 {
 	cut->requested = merging->request->max_nodes;
-	if (open_query(merging, err) < 0 || query_max_nodes(limits_get(merging->exchange->app),
-	                                                    cut->requested, &cut->nodes, err) < 0)
+	if (open_query(merging, err) < 0 ||
+	    read_query_max_nodes(limits_get(merging->exchange->app), cut->requested, &cut->nodes,
+	                         err) < 0)
 		return -1;
 	return set_what(merging, err);
 }
@@ -65,7 +67,7 @@ static int answer_graph(struct merging *merging, struct error *err)
 	struct flame_graph graph;
 
 	if (prepare_cut(merging, &cut, err) < 0 ||
-	    query_run_graph(&merging->query, &cut, &graph, err) < 0)
+	    read_query_run_graph(&merging->query, &cut, &graph, err) < 0)
 		return -1;
 	merge_answer_graph(&merging->call, &graph, merging->exchange->arena,
 	                   &merging->exchange->response);
@@ -79,7 +81,7 @@ static int answer_tree(struct merging *merging, struct error *err)
 	struct strbuf bytes;
 
 	if (prepare_cut(merging, &cut, err) < 0 ||
-	    query_run_cut_tree(&merging->query, &cut, &tree, err) < 0)
+	    read_query_run_cut_tree(&merging->query, &cut, &tree, err) < 0)
 		return -1;
 	strbuf_init(&bytes, merging->exchange->response.body.limit);
 	function_tree_encode(tree, &bytes);
@@ -97,7 +99,7 @@ static int answer_dot(struct merging *merging, struct error *err)
 	if (open_query(merging, err) < 0 || set_what(merging, err) < 0)
 		return -1;
 	strbuf_init(&text, merging->exchange->response.body.limit);
-	status = query_run_dot(&merging->query, merging->request->max_nodes, &text, err);
+	status = read_query_run_dot(&merging->query, merging->request->max_nodes, &text, err);
 	if (status == 0) {
 		merging->exchange->response.body.overflowed |= strbuf_overflowed(&text);
 		merge_answer_dot(&merging->call, strbuf_view(&text), &merging->exchange->response);
@@ -120,8 +122,8 @@ static int run_profile(struct merging *merging, struct profile *out, struct erro
 		return -1;
 	if (wanted)
 		merging->query.filter.call_site_count = 0; /* it has no effect then */
-	return query_run_profile(&merging->query, merging->request->max_nodes,
-	                         wanted ? &options : NULL, out, err);
+	return read_query_run_profile(&merging->query, merging->request->max_nodes,
+	                              wanted ? &options : NULL, out, err);
 }
 
 static int answer_pprof(struct merging *merging, struct error *err)
@@ -177,7 +179,7 @@ static enum exchange_state answer(struct merging *merging,
 
 	if (run(merging, &err) < 0)
 		connect_fail(&err, &merging->exchange->response);
-	query_fini(&merging->query);
+	read_query_fini(&merging->query);
 	return EXCHANGE_DONE;
 }
 

@@ -13,7 +13,10 @@ int question_time(const char *text, int64_t now_unix_ns, int64_t *out_unix_ns, s
 	const bool relative = str_starts_with(time, STR("now")) ||
 	                      str_starts_with(time, STR("-")) || str_starts_with(time, STR("+"));
 
-	/* The syntax of queries takes anything for "now"; a person who mistyped wants to know. */
+	/*
+	 * The syntax of queries takes anything for "now"; a person who mistyped wants to
+	 * know.
+	 */
 	if (!relative && (time.length == 0 || time.data[0] < '0' || time.data[0] > '9'))
 		return error_set(
 			err, ERROR_INVALID,

@@ -1,8 +1,10 @@
 /*
  * What query, top and diff have in common: the flags of a question and what they mean.
  *
- * Shape    -q 'TYPE{label="value"}': the type ends at the first '{'; either part may be missing.
- * Errors   ERROR_INVALID for what a person should mend, with what is there to choose from.
+ * Shape    -q 'TYPE{label="value"}': the type ends at the first '{'; either part may be
+ *          missing.
+ * Errors   ERROR_INVALID for what a person should mend, with what is there to choose
+ *          from.
  * Threads  none.
  */
 #pragma once
@@ -13,18 +15,20 @@
 #define QUESTION_ARENA_MAX (size_t)(2UL * 1024 * 1024 * 1024)
 
 /* The flags that say where to ask, for a command's table. */
-#define QUESTION_SOURCE_ARGUMENTS(options)                                                           \
-	{ "url",          NULL,  ARGUMENT_TEXT,                                                      \
-	  &(options).url, "URL", "server to ask (VRAMSCOPE_URL, else http://127.0.0.1:4040)" },      \
-		{ "store",       NULL,                                                               \
-		  ARGUMENT_TEXT, &(options).store,                                                   \
-		  "DIR",         "read this store's folder instead, also beside a running server" }, \
-	{                                                                                            \
-		"tenant", NULL, ARGUMENT_TEXT, &(options).tenant, "NAME",                            \
-			"tenant to ask for (VRAMSCOPE_TENANT)"                                       \
-	}
+/* clang-format off */
+#define QUESTION_SOURCE_ARGUMENTS(options)                                                 \
+	{ "url", NULL, ARGUMENT_TEXT, &(options).url, "URL",                               \
+	  "server to ask (VRAMSCOPE_URL, else http://127.0.0.1:4040)" },                   \
+	{ "store", NULL, ARGUMENT_TEXT, &(options).store, "DIR",                           \
+	  "read this store's folder instead, also beside a running server" },              \
+	{ "tenant", NULL, ARGUMENT_TEXT, &(options).tenant, "NAME",                        \
+	  "tenant to ask for (VRAMSCOPE_TENANT)" }
+/* clang-format on */
 
-/* A time as a query has it (now-1h, 1767225600, 2026-01-01T00:00:00Z); what is none is refused. */
+/*
+ * A time as a query has it (now-1h, 1767225600, 2026-01-01T00:00:00Z); what is none is
+ * refused.
+ */
 int question_time(const char *text, int64_t now_unix_ns, int64_t *out_unix_ns, struct error *err);
 
 /* "15s", "5m", "1h": more than nothing. */
@@ -37,8 +41,9 @@ int question_count(const char *text, size_t *out, struct error *err);
 int question_parse(const char *query, struct profile_question *out, struct error *err);
 
 /*
- * Fills an empty type: the only one there is; of several the first that `preferred` (or NULL) names, else an error that
- * lists them. It stays empty when the range has none at all.
+ * Fills an empty type: the only one there is; of several the first that `preferred` (or
+ * NULL) names, else an error that lists them. It stays empty when the range has none at
+ * all.
  */
 int question_choose_type(struct profile_source *source, struct profile_question *question,
                          const char *const *preferred, struct arena *arena, struct error *err);

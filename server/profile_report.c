@@ -125,8 +125,8 @@ static int compare_children(const void *left, const void *right)
 }
 
 /*
- * All nodes but the root, sorted by parent and then by total: each node's children are a run, largest first. runs[node] is
- * where its run begins, runs[node + 1] where it ends.
+ * All nodes but the root, sorted by parent and then by total: each node's children are a
+ * run, largest first. runs[node] is where its run begins, runs[node + 1] where it ends.
  */
 static struct tree_child *sort_children(const struct function_tree *tree, struct arena *arena,
                                         uint32_t **out_runs)
@@ -168,7 +168,10 @@ static void add_tree_line(const struct profile_report *report, const struct func
 	add_name(report, tree->names[at->name], COLUMN_WIDTH + PERCENT_WIDTH + 1 + 2 * depth, out);
 }
 
-/* Every node below the root, depth first; `next` holds for each open node where it stands in its run. */
+/*
+ * Every node below the root, depth first; `next` holds for each open node where it stands
+ * in its run.
+ */
 int profile_report_tree(const struct profile_report *report, const struct function_tree *tree,
                         struct arena *arena, struct strbuf *out, struct error *err)
 {

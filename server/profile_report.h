@@ -1,7 +1,8 @@
 /*
  * A profile for a person, or for the next program: table, tree, folded stacks, JSON.
  *
- * Shape    everything is appended to a strbuf. Names are made safe for a terminal; widths and colours are the terminal's.
+ * Shape    everything is appended to a strbuf. Names are made safe for a terminal; widths
+ *          and colours are the terminal's.
  * Errors   arena_error() when the arena is full.
  * Threads  none.
  */
@@ -28,7 +29,9 @@ void profile_report_head(const struct profile_report *report, int64_t total, str
 void profile_report_top(const struct profile_report *report, const struct function_table *table,
                         struct strbuf *out);
 
-/* Indented, children by their totals; what lies below the limit is folded into "other". */
+/*
+ * Indented, children by their totals; what lies below the limit is folded into "other".
+ */
 int profile_report_tree(const struct profile_report *report, const struct function_tree *tree,
                         struct arena *arena, struct strbuf *out, struct error *err);
 

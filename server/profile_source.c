@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/wire.h"
 #include "profile/pprof.h"
-#include "server/query.h"
+#include "server/read_query.h"
 #include "server/server_client.h"
 #include "storage/sqlite_store.h"
 
@@ -177,21 +177,21 @@ static int types_remote(struct profile_source *source, int64_t start_unix_ns, in
 static int merge_local(struct profile_source *source, const struct profile_question *question,
                        struct arena *arena, struct profile *out, struct error *err)
 {
-	CLEANUP(query_fini) struct query query;
+	CLEANUP(read_query_fini) struct read_query query;
 
-	query_init(&query, &(struct query_context){
-				   .store = source->store,
-				   .tenant = str_of(source->tenant),
-				   .arena = arena,
-				   .instant = PROFILE_MERGE_MEAN,
-				   .now_unix_ns = clock_unix_ns(),
-			   });
-	if (query_set_range(&query, question->start_unix_ns / NS_PER_MS,
-	                    question->end_unix_ns / NS_PER_MS, err) < 0 ||
-	    query_set_type(&query, question->type, err) < 0 ||
-	    query_set_selector(&query, question->selector, err) < 0)
+	read_query_init(&query, &(struct read_query_context){
+					.store = source->store,
+					.tenant = str_of(source->tenant),
+					.arena = arena,
+					.instant = PROFILE_MERGE_MEAN,
+					.now_unix_ns = clock_unix_ns(),
+				});
+	if (read_query_set_range(&query, question->start_unix_ns / NS_PER_MS,
+	                         question->end_unix_ns / NS_PER_MS, err) < 0 ||
+	    read_query_set_type(&query, question->type, err) < 0 ||
+	    read_query_set_selector(&query, question->selector, err) < 0)
 		return -1;
-	return query_run_profile(&query, 0, NULL, out, err);
+	return read_query_run_profile(&query, 0, NULL, out, err);
 }
 
 struct type_list {

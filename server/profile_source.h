@@ -1,8 +1,9 @@
 /*
  * Where a person's question goes: a running server, or the folder of a store.
  *
- * Shape    a server is asked over the read API (querier.v1); a folder is opened read-only, also beside a server that writes to
- *          it, and asked by the same code that the server answers with. Both give one pprof.
+ * Shape    a server is asked over the read API (querier.v1); a folder is opened
+ *          read-only, also beside a server that writes to it, and asked by the same code
+ *          that the server answers with. Both give one pprof.
  * Errors   ERROR_UNAVAILABLE when nobody answers; what a server refused, with its words.
  * Threads  none.
  * Source   read specification, 3.5 and 3.10

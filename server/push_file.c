@@ -145,7 +145,10 @@ static int make_name(const struct push_options *options, bool has_suffix, struct
 	const struct label_set *labels = options->labels;
 
 	strbuf_add_str(out, options->service);
-	/* Of text formats the last part of the name is the type, so that it must be there. */
+	/*
+	 * Of text formats the last part of the name is the type, so that it must be
+	 * there.
+	 */
 	if (has_suffix) {
 		strbuf_add_byte(out, '.');
 		strbuf_add_str(out, options->suffix);

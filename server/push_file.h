@@ -1,9 +1,10 @@
 /*
  * A file of profiles, recognised by its content and made ready for a server.
  *
- * Shape    pprof (gzip or not) goes to Push as it is, with labels of its own; everything else goes to /ingest, whose name
- *          parameter carries them.
- * Errors   ERROR_INVALID for labels that /ingest's name cannot carry, ERROR_TOO_LARGE past PUSH_FILE_MAX.
+ * Shape    pprof (gzip or not) goes to Push as it is, with labels of its own; everything
+ *          else goes to /ingest, whose name parameter carries them.
+ * Errors   ERROR_INVALID for labels that /ingest's name cannot carry, ERROR_TOO_LARGE
+ *          past PUSH_FILE_MAX.
  * Threads  none.
  * Source   ingest specification, 3 and 4
  */

@@ -1,8 +1,9 @@
 /*
  * Numbers for a person to read: 1.5 GiB, 2.40 s, 1,234.
  *
- * Shape    the unit of a profile type decides: bytes in powers of 1024, nanoseconds (and micro-, milliseconds, seconds)
- *          from ns to h, everything else as a number with its unit behind it.
+ * Shape    the unit of a profile type decides: bytes in powers of 1024, nanoseconds (and
+ *          micro-, milliseconds, seconds) from ns to h, everything else as a number with
+ *          its unit behind it.
  * Threads  any.
  */
 #pragma once
@@ -13,7 +14,10 @@
 
 #define QUANTITY_SIZE 64 /* the longest text with its NUL */
 
-/* Writes at most QUANTITY_SIZE bytes. Units that are not known are left out when they say nothing more than "count". */
+/*
+ * Writes at most QUANTITY_SIZE bytes. Units that are not known are left out when they say
+ * nothing more than "count".
+ */
 void quantity_format(int64_t value, struct str unit, char text[static QUANTITY_SIZE]);
 
 /* The same with a sign in any case: +1.5 GiB, -2 s, 0 B. */

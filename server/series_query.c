@@ -57,18 +57,19 @@ static int add_point(void *context, const struct store_point *point, struct erro
 	                       point->profile_id, err);
 }
 
-static enum time_series_mean mean_of(const struct query *query, enum series_aggregation aggregation)
+static enum time_series_mean mean_of(const struct read_query *query,
+                                     enum series_aggregation aggregation)
 {
 	if (aggregation == SERIES_AGGREGATION_AVERAGE)
 		return TIME_SERIES_AVERAGE;
-	if (aggregation == SERIES_AGGREGATION_SUM || query_merge(query) == PROFILE_MERGE_SUM)
+	if (aggregation == SERIES_AGGREGATION_SUM || read_query_merge(query) == PROFILE_MERGE_SUM)
 		return TIME_SERIES_SUM;
 	return TIME_SERIES_MEAN_SERIES;
 }
 
-int query_run_series(struct query *query, const struct time_series_options *options,
-                     enum series_aggregation aggregation, struct time_series_result *out,
-                     struct error *err)
+int read_query_run_series(struct read_query *query, const struct time_series_options *options,
+                          enum series_aggregation aggregation, struct time_series_result *out,
+                          struct error *err)
 {
 	struct time_series_options whole = *options;
 	struct series_run run = { .seen.arena = query->context.arena };
@@ -77,13 +78,13 @@ int query_run_series(struct query *query, const struct time_series_options *opti
 	*out = (struct time_series_result){ 0 };
 	if (query->nothing || options->step_ms == 0)
 		return 0;
-	query_extend_range(query, options->step_ms);
-	if (query_resolve_alias(query, err) < 0)
+	read_query_extend_range(query, options->step_ms);
+	if (read_query_resolve_alias(query, err) < 0)
 		return -1;
 	whole.start_ms = query->start_ms;
 	whole.end_ms = query->end_ms;
 	whole.mean = mean_of(query, aggregation);
-	question = query_store(query);
+	question = read_query_store(query);
 	if (time_series_new(&whole, query->context.arena, &run.series, err) < 0 ||
 	    store_scan(query->context.store, &question, add_point, &run, err) < 0)
 		return -1;
@@ -134,8 +135,9 @@ static int add_span(void *context, const struct store_span *span, struct error *
 	return add_cell(context, span->labels, &cell, err);
 }
 
-int query_run_heatmap(struct query *query, const struct heatmap_options *options,
-                      enum heatmap_source source, struct heatmap_result *out, struct error *err)
+int read_query_run_heatmap(struct read_query *query, const struct heatmap_options *options,
+                           enum heatmap_source source, struct heatmap_result *out,
+                           struct error *err)
 {
 	struct heatmap_options whole = *options;
 	struct heatmap_run run = { .seen.arena = query->context.arena };
@@ -145,12 +147,12 @@ int query_run_heatmap(struct query *query, const struct heatmap_options *options
 	*out = (struct heatmap_result){ 0 };
 	if (query->nothing || options->step_ms == 0)
 		return 0;
-	query_extend_range(query, options->step_ms);
-	if (query_resolve_alias(query, err) < 0)
+	read_query_extend_range(query, options->step_ms);
+	if (read_query_resolve_alias(query, err) < 0)
 		return -1;
 	whole.start_ms = query->start_ms;
 	whole.end_ms = query->end_ms;
-	question = query_store(query);
+	question = read_query_store(query);
 	if (heatmap_new(&whole, query->context.arena, &run.heatmap, err) < 0)
 		return -1;
 	status = source == HEATMAP_SPANS

@@ -2,14 +2,14 @@
  * Points per step and cells: what SelectSeries, SelectHeatmap and /pyroscope/render ask alike.
  *
  * Shape    a query whose range was extended by a step, run over every profile that matches.
- * Errors   as server/query.h.
+ * Errors   as server/read_query.h.
  * Source   read specification, 3.12 and 3.13; collector specification, 3.4
  */
 #pragma once
 
 #include "profile/heatmap.h"
 #include "profile/time_series.h"
-#include "server/query.h"
+#include "server/read_query.h"
 
 /* How a series' points are made of its profiles. */
 enum series_aggregation {
@@ -25,9 +25,9 @@ enum series_aggregation {
 bool series_step_ms(double step_s, int64_t *out);
 
 /* step_ms, group_by, limit and exemplars are taken from *options; the rest is the query's. */
-int query_run_series(struct query *query, const struct time_series_options *options,
-                     enum series_aggregation aggregation, struct time_series_result *out,
-                     struct error *err);
+int read_query_run_series(struct read_query *query, const struct time_series_options *options,
+                          enum series_aggregation aggregation, struct time_series_result *out,
+                          struct error *err);
 
 /* What a heat map's points are. */
 enum heatmap_source {
@@ -35,5 +35,6 @@ enum heatmap_source {
 	HEATMAP_SPANS,
 };
 
-int query_run_heatmap(struct query *query, const struct heatmap_options *options,
-                      enum heatmap_source source, struct heatmap_result *out, struct error *err);
+int read_query_run_heatmap(struct read_query *query, const struct heatmap_options *options,
+                           enum heatmap_source source, struct heatmap_result *out,
+                           struct error *err);

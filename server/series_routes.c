@@ -6,7 +6,7 @@
 #include "api/proto_bytes.h"
 #include "api/series_answer.h"
 #include "server/handlers.h"
-#include "server/query_request.h"
+#include "server/read_query_request.h"
 #include "server/series_query.h"
 
 /* ---- SelectSeries ---- */
@@ -42,29 +42,29 @@ static enum series_aggregation aggregation_of(const Querier__V1__SelectSeriesReq
 static int run_series(struct exchange *exchange, const Querier__V1__SelectSeriesRequest *request,
                       struct time_series_result *out, struct error *err)
 {
-	CLEANUP(query_fini) struct query query = { 0 };
+	CLEANUP(read_query_fini) struct read_query query = { 0 };
 	struct time_series_options options = {
 		.group_by_count = request->n_group_by,
 		.limit = request->limit,
 	};
-	struct query_context context;
+	struct read_query_context context;
 	struct str *group_by;
 
-	if (query_context_of(exchange, &context, err) < 0)
+	if (read_query_context_of(exchange, &context, err) < 0)
 		return -1;
-	query_init(&query, &context);
-	if (query_set_range(&query, request->start, request->end, err) < 0 ||
-	    query_set_type(&query, proto_str(request->profile_typeid), err) < 0)
+	read_query_init(&query, &context);
+	if (read_query_set_range(&query, request->start, request->end, err) < 0 ||
+	    read_query_set_type(&query, proto_str(request->profile_typeid), err) < 0)
 		return -1;
 	if (!series_step_ms(request->step, &options.step_ms))
 		return error_set(err, ERROR_INVALID, "step must be >= 1ms");
-	if (query_set_selector(&query, proto_str(request->label_selector), err) < 0 ||
+	if (read_query_set_selector(&query, proto_str(request->label_selector), err) < 0 ||
 	    check_exemplars(request->exemplar_type, &options.exemplars, err) < 0 ||
-	    query_texts(request->group_by, request->n_group_by, exchange->arena, &group_by, err) <
-	            0)
+	    read_query_texts(request->group_by, request->n_group_by, exchange->arena, &group_by,
+	                     err) < 0)
 		return -1;
 	options.group_by = group_by;
-	return query_run_series(&query, &options, aggregation_of(request), out, err);
+	return read_query_run_series(&query, &options, aggregation_of(request), out, err);
 }
 
 enum exchange_state serve_select_series(struct exchange *exchange)
@@ -130,28 +130,28 @@ static int check_kinds(const Querier__V1__SelectHeatmapRequest *request,
 static int run_heatmap(struct exchange *exchange, const Querier__V1__SelectHeatmapRequest *request,
                        struct heatmap_result *out, struct error *err)
 {
-	CLEANUP(query_fini) struct query query = { 0 };
+	CLEANUP(read_query_fini) struct read_query query = { 0 };
 	struct heatmap_options options = {
 		.group_by_count = request->n_group_by,
 		.limit = request->limit,
 	};
-	struct query_context context;
+	struct read_query_context context;
 	enum heatmap_source source;
 	struct str *group_by;
 
 	if (check_heatmap(request, &options.step_ms, err) < 0 ||
-	    query_context_of(exchange, &context, err) < 0)
+	    read_query_context_of(exchange, &context, err) < 0)
 		return -1;
-	query_init(&query, &context);
-	if (query_set_range(&query, request->start, request->end, err) < 0 ||
-	    query_set_type(&query, proto_str(request->profile_typeid), err) < 0 ||
-	    query_set_selector(&query, proto_str(request->label_selector), err) < 0 ||
+	read_query_init(&query, &context);
+	if (read_query_set_range(&query, request->start, request->end, err) < 0 ||
+	    read_query_set_type(&query, proto_str(request->profile_typeid), err) < 0 ||
+	    read_query_set_selector(&query, proto_str(request->label_selector), err) < 0 ||
 	    check_kinds(request, &source, &options.exemplars, err) < 0 ||
-	    query_texts(request->group_by, request->n_group_by, exchange->arena, &group_by, err) <
-	            0)
+	    read_query_texts(request->group_by, request->n_group_by, exchange->arena, &group_by,
+	                     err) < 0)
 		return -1;
 	options.group_by = group_by;
-	return query_run_heatmap(&query, &options, source, out, err);
+	return read_query_run_heatmap(&query, &options, source, out, err);
 }
 
 enum exchange_state serve_select_heatmap(struct exchange *exchange)

@@ -1,7 +1,8 @@
 /*
  * A running server as the command line sees it: its address, its tenant, and calls.
  *
- * Errors   ERROR_UNAVAILABLE when nobody answers; a status of 400 and more becomes an error with the server's words.
+ * Errors   ERROR_UNAVAILABLE when nobody answers; a status of 400 and more becomes an
+ *          error with the server's words.
  * Threads  a client belongs to one thread.
  */
 #pragma once
@@ -15,7 +16,10 @@
 
 struct server_client;
 
-/* NULL for `url` and `tenant`: what VRAMSCOPE_URL and VRAMSCOPE_TENANT say, else the default address and no tenant. */
+/*
+ * NULL for `url` and `tenant`: what VRAMSCOPE_URL and VRAMSCOPE_TENANT say, else the
+ * default address and no tenant.
+ */
 int server_client_open(const char *url, const char *tenant, struct server_client **out,
                        struct error *err);
 void server_client_free(struct server_client *client);

@@ -9,7 +9,7 @@
 #include "proto/services.pb-c.h"
 #include "server/app.h"
 #include "server/handlers.h"
-#include "server/query_request.h"
+#include "server/read_query_request.h"
 
 static int64_t floor_ms(int64_t ns)
 {

@@ -8,7 +8,7 @@
 #include "proto/settings.pb-c.h"
 #include "server/app.h"
 #include "server/handlers.h"
-#include "server/query_request.h"
+#include "server/read_query_request.h"
 
 #define SETTING_NAME_MAX  1024      /* bytes; a guess */
 #define SETTING_VALUE_MAX (1 << 20) /* bytes; Drilldown keeps one JSON object in it; a guess */

@@ -1,8 +1,9 @@
 /*
  * What may be written to where a person looks.
  *
- * Shape    colours only on a terminal and never with NO_COLOR; names come from strangers, so control characters and what
- *          is no UTF-8 are shown as \xNN and never written raw.
+ * Shape    colours only on a terminal and never with NO_COLOR; names come from strangers,
+ *          so control characters and what is no UTF-8 are shown as \xNN and never written
+ *          raw.
  * Threads  the main thread's.
  */
 #pragma once
@@ -32,7 +33,10 @@ struct terminal {
 /* Looks at the file and the environment (NO_COLOR, TERM). */
 struct terminal terminal_of(FILE *file);
 
-/* Appends text that is safe to show: control characters, DEL, C1 controls and bad UTF-8 as \xNN. */
+/*
+ * Appends text that is safe to show: control characters, DEL, C1 controls and bad UTF-8
+ * as \xNN.
+ */
 void terminal_escape(struct str text, struct strbuf *out);
 
 /* The same, cut in the middle to `width` characters with "..." in the cut. */

@@ -24,19 +24,19 @@ static const struct fake_profile profiles[] = {
 struct asking {
 	struct arena *arena;
 	struct fake_store fake;
-	struct query query;
+	struct read_query query;
 };
 
 static void ask(struct asking *asking)
 {
-	const struct query_context context = {
+	const struct read_query_context context = {
 		.store = &asking->fake.store,
 		.arena = asking->arena = arena_new(LIMIT, NULL),
 	};
 	struct error err = { 0 };
 
 	fake_store_init(&asking->fake, profiles, ARRAY_LENGTH(profiles));
-	query_init(&asking->query, &context);
+	read_query_init(&asking->query, &context);
 	asking->query.range = (struct store_range){ 0, 10 };
 	if (selector_parse(&asking->query.selector, STR("{service_name=\"shop\"}"), &err) < 0)
 		fail_msg("%s", err.message);
@@ -44,7 +44,7 @@ static void ask(struct asking *asking)
 
 static void end(struct asking *asking)
 {
-	query_fini(&asking->query);
+	read_query_fini(&asking->query);
 	arena_free(asking->arena);
 }
 

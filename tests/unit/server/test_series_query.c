@@ -35,10 +35,10 @@ static double point_of(const struct fake_profile *profiles, size_t count, const 
                        enum profile_merge instant, enum series_aggregation aggregation)
 {
 	CLEANUP(arena_freep) struct arena *arena = arena_new(LIMIT, NULL);
-	CLEANUP(query_fini) struct query query;
+	CLEANUP(read_query_fini) struct read_query query;
 	const struct time_series_options options = { .step_ms = 60000 };
 	struct fake_store fake;
-	const struct query_context context = {
+	const struct read_query_context context = {
 		.store = &fake.store,
 		.arena = arena,
 		.instant = instant,
@@ -47,11 +47,11 @@ static double point_of(const struct fake_profile *profiles, size_t count, const 
 	struct error err = { 0 };
 
 	fake_store_init(&fake, profiles, count);
-	query_init(&query, &context);
-	if (query_set_range(&query, T0, T0 + 60000, &err) < 0 ||
-	    query_set_type(&query, str_of(type), &err) < 0 ||
-	    query_set_selector(&query, STR("{}"), &err) < 0 ||
-	    query_run_series(&query, &options, aggregation, &result, &err) < 0)
+	read_query_init(&query, &context);
+	if (read_query_set_range(&query, T0, T0 + 60000, &err) < 0 ||
+	    read_query_set_type(&query, str_of(type), &err) < 0 ||
+	    read_query_set_selector(&query, STR("{}"), &err) < 0 ||
+	    read_query_run_series(&query, &options, aggregation, &result, &err) < 0)
 		fail_msg("%s", err.message);
 	assert_int_equal(result.count, 1);
 	assert_int_equal(result.groups[0].point_count, 1);

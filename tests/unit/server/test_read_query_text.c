@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "server/query_text.h"
+#include "server/read_query_text.h"
 
 #define HOUR (3600 * NS_PER_S)
 
@@ -24,9 +24,9 @@ static void durations_are_printed_as_go_does(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		char text[QUERY_DURATION_SIZE];
+		char text[READ_QUERY_DURATION_SIZE];
 
-		query_duration_format(cases[i].ns, text);
+		read_query_duration_format(cases[i].ns, text);
 		assert_string_equal(text, cases[i].text);
 	}
 }
@@ -48,9 +48,9 @@ static void limits_are_printed_as_prometheus_does(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		char text[QUERY_DURATION_SIZE];
+		char text[READ_QUERY_DURATION_SIZE];
 
-		query_limit_format(cases[i].ns, text);
+		read_query_limit_format(cases[i].ns, text);
 		assert_string_equal(text, cases[i].text);
 	}
 }
@@ -77,7 +77,7 @@ static void aliases_work_in_both_directions(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct str alias = STR("untouched");
 		const bool found =
-			query_alias_of(str_of(cases[i].list), str_of(cases[i].id), &alias);
+			read_query_alias_of(str_of(cases[i].list), str_of(cases[i].id), &alias);
 
 		assert_int_equal(found, cases[i].alias != NULL);
 		assert_true(str_equals(alias, cases[i].alias ? cases[i].alias : "untouched"));

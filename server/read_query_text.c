@@ -1,4 +1,4 @@
-#include "server/query_text.h"
+#include "server/read_query_text.h"
 
 #include <stdio.h>
 
@@ -7,7 +7,7 @@
 #define NS_PER_MINUTE (60 * NS_PER_S)
 #define NS_PER_HOUR   (60 * NS_PER_MINUTE)
 
-void query_duration_format(int64_t ns, char text[static QUERY_DURATION_SIZE])
+void read_query_duration_format(int64_t ns, char text[static READ_QUERY_DURATION_SIZE])
 {
 	const long long hours = ns / NS_PER_HOUR;
 	const long long minutes = ns % NS_PER_HOUR / NS_PER_MINUTE;
@@ -17,7 +17,7 @@ void query_duration_format(int64_t ns, char text[static QUERY_DURATION_SIZE])
 	int length;
 
 	if (ns < NS_PER_S) {
-		(void)snprintf(text, QUERY_DURATION_SIZE, "%lldms", ms);
+		(void)snprintf(text, READ_QUERY_DURATION_SIZE, "%lldms", ms);
 		return;
 	}
 	if (ms > 0) {
@@ -26,16 +26,16 @@ void query_duration_format(int64_t ns, char text[static QUERY_DURATION_SIZE])
 			fraction[--length] = '\0';
 	}
 	if (hours > 0)
-		(void)snprintf(text, QUERY_DURATION_SIZE, "%lldh%lldm%lld%ss", hours, minutes,
+		(void)snprintf(text, READ_QUERY_DURATION_SIZE, "%lldh%lldm%lld%ss", hours, minutes,
 		               seconds, fraction);
 	else if (minutes > 0)
-		(void)snprintf(text, QUERY_DURATION_SIZE, "%lldm%lld%ss", minutes, seconds,
+		(void)snprintf(text, READ_QUERY_DURATION_SIZE, "%lldm%lld%ss", minutes, seconds,
 		               fraction);
 	else
-		(void)snprintf(text, QUERY_DURATION_SIZE, "%lld%ss", seconds, fraction);
+		(void)snprintf(text, READ_QUERY_DURATION_SIZE, "%lld%ss", seconds, fraction);
 }
 
-void query_limit_format(int64_t ns, char text[static QUERY_DURATION_SIZE])
+void read_query_limit_format(int64_t ns, char text[static READ_QUERY_DURATION_SIZE])
 {
 	/* Years, weeks and days are named only when they come out even. */
 	static const struct {
@@ -55,19 +55,19 @@ void query_limit_format(int64_t ns, char text[static QUERY_DURATION_SIZE])
 	size_t length = 0;
 
 	if (ms == 0)
-		(void)snprintf(text, QUERY_DURATION_SIZE, "0s");
+		(void)snprintf(text, READ_QUERY_DURATION_SIZE, "0s");
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		const int64_t count = ms / units[i].ms;
 
 		if (count == 0 || (units[i].even && ms % units[i].ms != 0))
 			continue;
-		length += (size_t)snprintf(text + length, QUERY_DURATION_SIZE - length, "%lld%s",
-		                           (long long)count, units[i].name);
+		length += (size_t)snprintf(text + length, READ_QUERY_DURATION_SIZE - length,
+		                           "%lld%s", (long long)count, units[i].name);
 		ms -= count * units[i].ms;
 	}
 }
 
-bool query_alias_of(struct str aliases, struct str id, struct str *out)
+bool read_query_alias_of(struct str aliases, struct str id, struct str *out)
 {
 	struct str pair;
 

@@ -1,4 +1,4 @@
-#include "server/query_request.h"
+#include "server/read_query_request.h"
 
 #include "api/proto_bytes.h"
 #include "base/clock.h"
@@ -44,9 +44,10 @@ static int read_instant(struct exchange *exchange, enum profile_merge *out, stru
 	return 0;
 }
 
-int query_context_of(struct exchange *exchange, struct query_context *out, struct error *err)
+int read_query_context_of(struct exchange *exchange, struct read_query_context *out,
+                          struct error *err)
 {
-	*out = (struct query_context){
+	*out = (struct read_query_context){
 		.store = exchange->app->store,
 		.tenant = exchange->tenant,
 		.arena = exchange->arena,
@@ -58,8 +59,8 @@ int query_context_of(struct exchange *exchange, struct query_context *out, struc
 	return read_instant(exchange, &out->instant, err);
 }
 
-int query_texts(const ProtobufCBinaryData *items, size_t count, struct arena *arena,
-                struct str **out, struct error *err)
+int read_query_texts(const ProtobufCBinaryData *items, size_t count, struct arena *arena,
+                     struct str **out, struct error *err)
 {
 	struct str *texts = arena_array(arena, count + 1, sizeof(*texts));
 
@@ -71,8 +72,8 @@ int query_texts(const ProtobufCBinaryData *items, size_t count, struct arena *ar
 	return 0;
 }
 
-int query_set_call_site(struct query *query, const Types__V1__StackTraceSelector *selector,
-                        struct error *err)
+int read_query_set_call_site(struct read_query *query,
+                             const Types__V1__StackTraceSelector *selector, struct error *err)
 {
 	struct sample_filter *filter = &query->filter;
 
@@ -91,30 +92,30 @@ int query_set_call_site(struct query *query, const Types__V1__StackTraceSelector
 typedef int (*filter_adder)(struct sample_filter *filter, const struct str *texts, size_t count,
                             struct arena *arena, struct error *err);
 
-static int add_to_filter(struct query *query, filter_adder add, const ProtobufCBinaryData *items,
-                         size_t count, struct error *err)
+static int add_to_filter(struct read_query *query, filter_adder add,
+                         const ProtobufCBinaryData *items, size_t count, struct error *err)
 {
 	struct str *texts;
 
-	if (query_texts(items, count, query->context.arena, &texts, err) < 0)
+	if (read_query_texts(items, count, query->context.arena, &texts, err) < 0)
 		return -1;
 	return add(&query->filter, texts, count, query->context.arena, err);
 }
 
-int query_set_profile_ids(struct query *query, const ProtobufCBinaryData *items, size_t count,
-                          struct error *err)
+int read_query_set_profile_ids(struct read_query *query, const ProtobufCBinaryData *items,
+                               size_t count, struct error *err)
 {
 	return add_to_filter(query, sample_filter_add_profile_ids, items, count, err);
 }
 
-int query_set_span_ids(struct query *query, const ProtobufCBinaryData *items, size_t count,
-                       struct error *err)
+int read_query_set_span_ids(struct read_query *query, const ProtobufCBinaryData *items,
+                            size_t count, struct error *err)
 {
 	return add_to_filter(query, sample_filter_add_span_ids, items, count, err);
 }
 
-int query_set_trace_ids(struct query *query, const ProtobufCBinaryData *items, size_t count,
-                        struct error *err)
+int read_query_set_trace_ids(struct read_query *query, const ProtobufCBinaryData *items,
+                             size_t count, struct error *err)
 {
 	return add_to_filter(query, sample_filter_add_trace_ids, items, count, err);
 }

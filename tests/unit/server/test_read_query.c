@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "fake_store.h"
 #include "server/app.h"
-#include "server/query.h"
+#include "server/read_query.h"
 
 #define LIMIT   ((size_t)4 << 20)
 #define T0      INT64_C(1767225600000) /* ms */
@@ -24,13 +24,13 @@
 struct asking {
 	struct arena *arena;
 	struct fake_store fake;
-	struct query query;
+	struct read_query query;
 };
 
 static void ask(struct asking *asking, const struct fake_profile *profiles, size_t count,
                 const char *type, const char *selector, enum profile_merge instant)
 {
-	const struct query_context context = {
+	const struct read_query_context context = {
 		.store = &asking->fake.store,
 		.tenant = STR("anonymous"),
 		.arena = asking->arena = arena_new(LIMIT, NULL),
@@ -41,16 +41,16 @@ static void ask(struct asking *asking, const struct fake_profile *profiles, size
 	struct error err = { 0 };
 
 	fake_store_init(&asking->fake, profiles, count);
-	query_init(&asking->query, &context);
-	if (query_set_range(&asking->query, T0, T0 + 3600000, &err) < 0 ||
-	    query_set_type(&asking->query, str_of(type), &err) < 0 ||
-	    query_set_selector(&asking->query, str_of(selector), &err) < 0)
+	read_query_init(&asking->query, &context);
+	if (read_query_set_range(&asking->query, T0, T0 + 3600000, &err) < 0 ||
+	    read_query_set_type(&asking->query, str_of(type), &err) < 0 ||
+	    read_query_set_selector(&asking->query, str_of(selector), &err) < 0)
 		fail_msg("%s", err.message);
 }
 
 static void end(struct asking *asking)
 {
-	query_fini(&asking->query);
+	read_query_fini(&asking->query);
 	arena_free(asking->arena);
 }
 
@@ -76,7 +76,7 @@ static void value_is(const struct fake_profile *profiles, size_t count, const ch
 	struct error err = { 0 };
 
 	ask(&asking, profiles, count, type, selector, instant);
-	if (query_run_tree(&asking.query, &tree, &err) < 0)
+	if (read_query_run_tree(&asking.query, &tree, &err) < 0)
 		fail_msg("%s", err.message);
 	assert_int_equal(self_of(tree, frame), value);
 	end(&asking);
@@ -241,7 +241,7 @@ static void a_profile_divides_as_a_tree_does(void **state)
 
 	(void)state;
 	ask(&asking, profiles, ARRAY_LENGTH(profiles), GAUGE, "{}", PROFILE_MERGE_MEAN);
-	assert_int_equal(query_run_profile(&asking.query, 0, NULL, &profile, &err), 0);
+	assert_int_equal(read_query_run_profile(&asking.query, 0, NULL, &profile, &err), 0);
 	for (size_t i = 0; i < profile.sample_count; i++)
 		total += profile.values[i];
 	assert_int_equal(total, 75);
@@ -258,7 +258,7 @@ static void nothing_matches_is_an_empty_tree_without_a_merge(void **state)
 
 	(void)state;
 	ask(&asking, profiles, 1, GAUGE, "{service_name=\"none\"}", PROFILE_MERGE_MEAN);
-	assert_int_equal(query_run_tree(&asking.query, &tree, &err), 0);
+	assert_int_equal(read_query_run_tree(&asking.query, &tree, &err), 0);
 	assert_int_equal(tree->node_count, 1);
 	assert_int_equal(asking.fake.merges, 0);
 	end(&asking);
@@ -298,11 +298,11 @@ static void bad_ranges_are_named(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
-		struct query query = { 0 };
+		struct read_query query = { 0 };
 		struct error err = { 0 };
 
-		assert_int_equal(query_set_range(&query, cases[i].start_ms, cases[i].end_ms, &err),
-		                 -1);
+		assert_int_equal(
+			read_query_set_range(&query, cases[i].start_ms, cases[i].end_ms, &err), -1);
 		assert_int_equal(err.code, ERROR_INVALID);
 		assert_string_equal(err.message, cases[i].message);
 	}
@@ -310,16 +310,16 @@ static void bad_ranges_are_named(void **state)
 
 static void ranges_past_the_scale_end_at_its_ends(void **state)
 {
-	struct query query = { 0 };
+	struct read_query query = { 0 };
 	struct error err = { 0 };
 
 	(void)state;
-	assert_int_equal(query_set_range(&query, -5, T0, &err), 0);
+	assert_int_equal(read_query_set_range(&query, -5, T0, &err), 0);
 	assert_int_equal(query.range.start_unix_ns, -5 * NS_PER_MS);
-	assert_int_equal(query_set_range(&query, INT64_MIN, INT64_MAX, &err), 0);
+	assert_int_equal(read_query_set_range(&query, INT64_MIN, INT64_MAX, &err), 0);
 	assert_int_equal(query.range.start_unix_ns, INT64_MIN);
 	assert_int_equal(query.range.end_unix_ns, INT64_MAX);
-	query_extend_range(&query, INT64_MAX);
+	read_query_extend_range(&query, INT64_MAX);
 	assert_int_equal(query.range.start_unix_ns, INT64_MIN);
 }
 
@@ -332,21 +332,22 @@ static void limits_cut_and_refuse_ranges(void **state)
 	};
 	const int64_t now_ms = T0;
 	const int64_t day_ms = 86400000;
-	struct query query = { .context = { .limits = &limits, .now_unix_ns = T0 * NS_PER_MS } };
+	struct read_query query = { .context = { .limits = &limits,
+		                                 .now_unix_ns = T0 * NS_PER_MS } };
 	struct error err = { 0 };
 
 	(void)state;
-	assert_int_equal(query_set_range(&query, now_ms - day_ms, now_ms, &err), 0);
+	assert_int_equal(read_query_set_range(&query, now_ms - day_ms, now_ms, &err), 0);
 	assert_false(query.nothing);
-	assert_int_equal(query_set_range(&query, now_ms - 2 * day_ms, now_ms, &err), -1);
+	assert_int_equal(read_query_set_range(&query, now_ms - 2 * day_ms, now_ms, &err), -1);
 	assert_string_equal(err.message, "the query time range exceeds the limit "
 	                                 "(max_query_length, actual: 48h0m0s, limit: 1d)");
 	/* the lookback shortens first */
-	assert_int_equal(query_set_range(&query, now_ms - 9 * day_ms, now_ms - 6 * day_ms, &err),
-	                 0);
+	assert_int_equal(
+		read_query_set_range(&query, now_ms - 9 * day_ms, now_ms - 6 * day_ms, &err), 0);
 	assert_int_equal(query.start_ms, now_ms - 7 * day_ms);
-	assert_int_equal(query_set_range(&query, now_ms - 9 * day_ms, now_ms - 8 * day_ms, &err),
-	                 0);
+	assert_int_equal(
+		read_query_set_range(&query, now_ms - 9 * day_ms, now_ms - 8 * day_ms, &err), 0);
 	assert_true(query.nothing);
 }
 
@@ -359,19 +360,19 @@ static void nodes_are_checked_as_in_the_table(void **state)
 	int64_t nodes = 0;
 
 	(void)state;
-	assert_int_equal(query_max_nodes(&limits, 0, &nodes, &err), 0);
+	assert_int_equal(read_query_max_nodes(&limits, 0, &nodes, &err), 0);
 	assert_int_equal(nodes, 8192);
-	assert_int_equal(query_max_nodes(&limits, 1048576, &nodes, &err), 0);
+	assert_int_equal(read_query_max_nodes(&limits, 1048576, &nodes, &err), 0);
 	assert_int_equal(nodes, 1048576);
-	assert_int_equal(query_max_nodes(&limits, 1048577, &nodes, &err), -1);
+	assert_int_equal(read_query_max_nodes(&limits, 1048577, &nodes, &err), -1);
 	assert_string_equal(err.message, "max flamegraph nodes limit 1048577 is greater than "
 	                                 "allowed 1048576");
-	assert_int_equal(query_max_nodes(&limits, -1, &nodes, &err), -1);
+	assert_int_equal(read_query_max_nodes(&limits, -1, &nodes, &err), -1);
 	assert_string_equal(err.message,
 	                    "max flamegraph nodes limit must be set (max allowed 1048576)");
-	assert_int_equal(query_max_nodes(&unlimited, -1, &nodes, &err), 0);
+	assert_int_equal(read_query_max_nodes(&unlimited, -1, &nodes, &err), 0);
 	assert_int_equal(nodes, -1);
-	assert_int_equal(query_max_nodes(&unlimited, 0, &nodes, &err), 0);
+	assert_int_equal(read_query_max_nodes(&unlimited, 0, &nodes, &err), 0);
 	assert_int_equal(nodes, 0);
 }
 

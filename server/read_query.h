@@ -5,12 +5,12 @@
  *          own: read specification, 3.4), then run. Knows nothing of HTTP, so that the command
  *          line asks a store the same way.
  *
- *	CLEANUP(query_fini) struct query query;
+ *	CLEANUP(read_query_fini) struct read_query query;
  *
- *	query_init(&query, &context);
- *	if (query_set_range(&query, start_ms, end_ms, err) < 0 ||
- *	    query_set_type(&query, id, err) < 0 || query_set_selector(&query, text, err) < 0 ||
- *	    query_run_tree(&query, &tree, err) < 0)
+ *	read_query_init(&query, &context);
+ *	if (read_query_set_range(&query, start_ms, end_ms, err) < 0 ||
+ *	    read_query_set_type(&query, id, err) < 0 || read_query_set_selector(&query, text, err) < 0 ||
+ *	    read_query_run_tree(&query, &tree, err) < 0)
  *
  * Units    milliseconds as the wire has them; nanoseconds towards the store.
  * Errors   ERROR_INVALID with the reference's words; the store's.
@@ -28,7 +28,7 @@
 struct limits; /* server/app.h */
 
 /* Who asks, and with what means. */
-struct query_context {
+struct read_query_context {
 	struct store *store;
 	struct str tenant;
 	struct arena *arena;
@@ -39,8 +39,8 @@ struct query_context {
 	int64_t now_unix_ns;
 };
 
-struct query {
-	struct query_context context;
+struct read_query {
+	struct read_query_context context;
 	int64_t start_ms;
 	int64_t end_ms;
 	bool nothing; /* the range lies before the lookback: every answer is empty */
@@ -51,41 +51,44 @@ struct query {
 	struct sample_filter filter;
 };
 
-void query_init(struct query *query, const struct query_context *context);
-void query_fini(struct query *query);
+void read_query_init(struct read_query *query, const struct read_query_context *context);
+void read_query_fini(struct read_query *query);
 
 /* Checks the range and applies lookback and longest length. */
-int query_set_range(struct query *query, int64_t start_ms, int64_t end_ms, struct error *err);
+int read_query_set_range(struct read_query *query, int64_t start_ms, int64_t end_ms,
+                         struct error *err);
 
 /* Reads further back by so many milliseconds: the first step of a series. */
-void query_extend_range(struct query *query, int64_t before_ms);
+void read_query_extend_range(struct read_query *query, int64_t before_ms);
 
-int query_set_type(struct query *query, struct str id, struct error *err);
+int read_query_set_type(struct read_query *query, struct str id, struct error *err);
 
 /* Parses the selector and adds the type to it. */
-int query_set_selector(struct query *query, struct str text, struct error *err);
+int read_query_set_selector(struct read_query *query, struct str text, struct error *err);
 
 /* Takes a parsed selector over (and leaves an empty one), and adds the type to it. */
-int query_take_selector(struct query *query, struct selector *selector, struct error *err);
+int read_query_take_selector(struct read_query *query, struct selector *selector,
+                             struct error *err);
 
 /* The nodes that a request means: its own, or the default. */
-int query_max_nodes(const struct limits *limits, int64_t requested, int64_t *out,
-                    struct error *err);
+int read_query_max_nodes(const struct limits *limits, int64_t requested, int64_t *out,
+                         struct error *err);
 
 /* How the query's type merges over time. */
-enum profile_merge query_merge(const struct query *query);
+enum profile_merge read_query_merge(const struct read_query *query);
 
 /*
  * Once, before anything is run: a type that has no data gives way to its alias that has.
  */
-int query_resolve_alias(struct query *query, struct error *err);
+int read_query_resolve_alias(struct read_query *query, struct error *err);
 
 /* The store's form of the question. */
-struct store_query query_store(const struct query *query);
+struct store_query read_query_store(const struct read_query *query);
 
 /* The finished tree of all that matches; empty when nothing does. */
-int query_run_tree(struct query *query, struct function_tree **out, struct error *err);
+int read_query_run_tree(struct read_query *query, struct function_tree **out, struct error *err);
 
 /* The pprof of all that matches; options->type and end are the query's own. */
-int query_run_profile(struct query *query, int64_t max_nodes, const struct go_pgo_options *go_pgo,
-                      struct profile *out, struct error *err);
+int read_query_run_profile(struct read_query *query, int64_t max_nodes,
+                           const struct go_pgo_options *go_pgo, struct profile *out,
+                           struct error *err);

@@ -1,18 +1,18 @@
-#include "server/query.h"
+#include "server/read_query.h"
 
 #include "base/clock.h"
 #include "profile/call_site.h"
 #include "server/app.h"
 #include "server/instant.h"
-#include "server/query_text.h"
+#include "server/read_query_text.h"
 
-void query_init(struct query *query, const struct query_context *context)
+void read_query_init(struct read_query *query, const struct read_query_context *context)
 {
-	*query = (struct query){ .context = *context };
+	*query = (struct read_query){ .context = *context };
 	selector_init(&query->selector, context->arena);
 }
 
-void query_fini(struct query *query)
+void read_query_fini(struct read_query *query)
 {
 	selector_fini(&query->selector);
 }
@@ -36,24 +36,25 @@ static int64_t saturating_sub(int64_t a, int64_t b)
 	return difference;
 }
 
-static int check_length(const struct query *query, struct error *err)
+static int check_length(const struct read_query *query, struct error *err)
 {
 	const struct limits *limits = query->context.limits;
 	const int64_t length_ns = ms_to_ns(saturating_sub(query->end_ms, query->start_ms));
-	char actual[QUERY_DURATION_SIZE];
-	char limit[QUERY_DURATION_SIZE];
+	char actual[READ_QUERY_DURATION_SIZE];
+	char limit[READ_QUERY_DURATION_SIZE];
 
 	if (limits->max_query_length_ns <= 0 || length_ns <= limits->max_query_length_ns)
 		return 0;
-	query_duration_format(length_ns, actual);
-	query_limit_format(limits->max_query_length_ns, limit);
+	read_query_duration_format(length_ns, actual);
+	read_query_limit_format(limits->max_query_length_ns, limit);
 	return error_set(err, ERROR_INVALID,
 	                 "the query time range exceeds the limit (max_query_length, actual: %s, "
 	                 "limit: %s)",
 	                 actual, limit);
 }
 
-int query_set_range(struct query *query, int64_t start_ms, int64_t end_ms, struct error *err)
+int read_query_set_range(struct read_query *query, int64_t start_ms, int64_t end_ms,
+                         struct error *err)
 {
 	const struct limits *limits = query->context.limits;
 
@@ -75,12 +76,12 @@ int query_set_range(struct query *query, int64_t start_ms, int64_t end_ms, struc
 	return limits && !query->nothing ? check_length(query, err) : 0;
 }
 
-void query_extend_range(struct query *query, int64_t before_ms)
+void read_query_extend_range(struct read_query *query, int64_t before_ms)
 {
 	query->range.start_unix_ns = ms_to_ns(saturating_sub(query->start_ms, before_ms));
 }
 
-int query_set_type(struct query *query, struct str id, struct error *err)
+int read_query_set_type(struct read_query *query, struct str id, struct error *err)
 {
 	if (profile_type_parse(id, &query->type, err) < 0)
 		return -1;
@@ -88,7 +89,7 @@ int query_set_type(struct query *query, struct str id, struct error *err)
 	return query->type_id.data ? 0 : arena_error(query->context.arena, err);
 }
 
-int query_set_selector(struct query *query, struct str text, struct error *err)
+int read_query_set_selector(struct read_query *query, struct str text, struct error *err)
 {
 	if (selector_parse(&query->selector, text, err) < 0)
 		return error_context(err, "parsing label selector \"%.*s\"",
@@ -96,14 +97,15 @@ int query_set_selector(struct query *query, struct str text, struct error *err)
 	return selector_add_equal(&query->selector, STR("__profile_type__"), query->type_id, err);
 }
 
-int query_take_selector(struct query *query, struct selector *selector, struct error *err)
+int read_query_take_selector(struct read_query *query, struct selector *selector, struct error *err)
 {
 	query->selector = *selector;
 	selector_init(selector, query->context.arena);
 	return selector_add_equal(&query->selector, STR("__profile_type__"), query->type_id, err);
 }
 
-int query_max_nodes(const struct limits *limits, int64_t requested, int64_t *out, struct error *err)
+int read_query_max_nodes(const struct limits *limits, int64_t requested, int64_t *out,
+                         struct error *err)
 {
 	if (requested == 0) {
 		*out = limits->flamegraph_nodes_default;
@@ -121,12 +123,12 @@ int query_max_nodes(const struct limits *limits, int64_t requested, int64_t *out
 	return 0;
 }
 
-enum profile_merge query_merge(const struct query *query)
+enum profile_merge read_query_merge(const struct read_query *query)
 {
 	return profile_type_merge(&query->type, query->context.instant);
 }
 
-struct store_query query_store(const struct query *query)
+struct store_query read_query_store(const struct read_query *query)
 {
 	return (struct store_query){
 		.tenant = query->context.tenant,
@@ -148,9 +150,9 @@ static int find_any(void *context, const struct label_set *labels, struct error 
 	return error_set(err, ERROR_CANCELLED, "one is enough");
 }
 
-static int has_data(const struct query *query, bool *out, struct error *err)
+static int has_data(const struct read_query *query, bool *out, struct error *err)
 {
-	const struct store_query question = query_store(query);
+	const struct store_query question = read_query_store(query);
 
 	*out = false;
 	if (store_series(query->context.store, &question, find_any, out, err) < 0 && !*out)
@@ -158,7 +160,7 @@ static int has_data(const struct query *query, bool *out, struct error *err)
 	return 0;
 }
 
-int query_resolve_alias(struct query *query, struct error *err)
+int read_query_resolve_alias(struct read_query *query, struct error *err)
 {
 	struct str alias;
 	struct matcher *type = &query->selector.matchers[query->selector.count - 1];
@@ -166,7 +168,7 @@ int query_resolve_alias(struct query *query, struct error *err)
 	struct error ignored = { 0 };
 	bool found;
 
-	if (query->nothing || !query_alias_of(query->context.aliases, query->type_id, &alias))
+	if (query->nothing || !read_query_alias_of(query->context.aliases, query->type_id, &alias))
 		return 0;
 	if (has_data(query, &found, &ignored) < 0) {
 		*err = ignored;
@@ -188,13 +190,13 @@ int query_resolve_alias(struct query *query, struct error *err)
 
 /* A tree for each divisor, so that rounding happens once a node and not once a window. */
 struct tree_merge {
-	struct query *query;
+	struct read_query *query;
 	const struct instant_plan *plan;
 	struct function_tree **trees; /* by part, made when first needed */
 };
 
 /* The sums that the call site lets pass: `in` itself without one. */
-static int filter_sums(const struct query *query, const struct stack_sums *in,
+static int filter_sums(const struct read_query *query, const struct stack_sums *in,
                        struct stack_sums *out, struct error *err)
 {
 	const struct sample_filter *filter = &query->filter;
@@ -223,10 +225,10 @@ static int add_to_tree(void *context, const struct stack_sums *sums, struct erro
 }
 
 /* Runs the store's merge as the plan says. */
-static int run_merge(struct query *query, store_sums_visitor visit, const struct instant_plan *plan,
-                     void *context, struct error *err)
+static int run_merge(struct read_query *query, store_sums_visitor visit,
+                     const struct instant_plan *plan, void *context, struct error *err)
 {
-	const struct store_query question = query_store(query);
+	const struct store_query question = read_query_store(query);
 
 	if (instant_plan_is_empty(plan))
 		return 0;
@@ -234,17 +236,17 @@ static int run_merge(struct query *query, store_sums_visitor visit, const struct
 	                   context, err);
 }
 
-static int make_plan(struct query *query, struct instant_plan **out, struct error *err)
+static int make_plan(struct read_query *query, struct instant_plan **out, struct error *err)
 {
 	struct store_query question;
 
-	if (query_resolve_alias(query, err) < 0)
+	if (read_query_resolve_alias(query, err) < 0)
 		return -1;
-	question = query_store(query);
-	return instant_plan_new(query->context.store, &question, query_merge(query), out, err);
+	question = read_query_store(query);
+	return instant_plan_new(query->context.store, &question, read_query_merge(query), out, err);
 }
 
-static int merge_trees(struct query *query, struct function_tree **out, struct error *err)
+static int merge_trees(struct read_query *query, struct function_tree **out, struct error *err)
 {
 	struct arena *arena = query->context.arena;
 	struct tree_merge merge = { .query = query };
@@ -270,7 +272,7 @@ static int merge_trees(struct query *query, struct function_tree **out, struct e
 	return 0;
 }
 
-int query_run_tree(struct query *query, struct function_tree **out, struct error *err)
+int read_query_run_tree(struct read_query *query, struct function_tree **out, struct error *err)
 {
 	const int status = query->nothing ? function_tree_new(query->context.arena, out, err)
 	                                  : merge_trees(query, out, err);
@@ -281,7 +283,7 @@ int query_run_tree(struct query *query, struct function_tree **out, struct error
 /* ---- profiles ---- */
 
 struct profile_merge_run {
-	struct query *query;
+	struct read_query *query;
 	const struct instant_plan *plan;
 	struct profile_merger *merger;
 };
@@ -297,8 +299,9 @@ static int add_to_profile(void *context, const struct stack_sums *sums, struct e
 	                               instant_plan_divisor(run->plan, sums->part), err);
 }
 
-int query_run_profile(struct query *query, int64_t max_nodes, const struct go_pgo_options *go_pgo,
-                      struct profile *out, struct error *err)
+int read_query_run_profile(struct read_query *query, int64_t max_nodes,
+                           const struct go_pgo_options *go_pgo, struct profile *out,
+                           struct error *err)
 {
 	const struct profile_merge_options options = {
 		.type = &query->type,

@@ -10,16 +10,16 @@
 
 #include "base/str.h"
 
-#define QUERY_DURATION_SIZE 64
+#define READ_QUERY_DURATION_SIZE 64
 
 /* As Go prints a duration of whole milliseconds: 48h0m0s, 1.5s, 20ms. */
-void query_duration_format(int64_t ns, char text[static QUERY_DURATION_SIZE]);
+void read_query_duration_format(int64_t ns, char text[static READ_QUERY_DURATION_SIZE]);
 
 /* As Prometheus prints a limit: 1d, 1h30m, 20ms. */
-void query_limit_format(int64_t ns, char text[static QUERY_DURATION_SIZE]);
+void read_query_limit_format(int64_t ns, char text[static READ_QUERY_DURATION_SIZE]);
 
 /*
  * What `id` is also called by a list "A=B,C=D" (blanks around parts are fine); the first pair
  * that names it counts, in both directions. False when none does.
  */
-bool query_alias_of(struct str aliases, struct str id, struct str *out);
+bool read_query_alias_of(struct str aliases, struct str id, struct str *out);
