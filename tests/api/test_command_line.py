@@ -12,7 +12,7 @@ import harness
 
 CPU = "process_cpu:cpu:nanoseconds:cpu:nanoseconds"
 BYTES = "memory:alloc_space:bytes::"
-EVIL = "evil\x1b]0;owned\x07name"
+EVIL = "evil\x1b[31mred\x07name"
 
 
 def on_terminal(*arguments, environment=None):
@@ -156,7 +156,7 @@ class CommandLine(unittest.TestCase):
     def test_control_characters_never_reach_a_terminal(self):
         for form in ("top", "tree", "folded"):
             out = on_terminal("query", "-q", CPU + '{service_name="evil"}', "-o", form, *self.url, environment={"NO_COLOR": "1"})
-            self.assertIn("\\x1b]0;owned\\x07", out, form)
+            self.assertIn("\\x1b[31mred\\x07", out, form)
             self.assertNotIn("\x1b", out, form)
             self.assertNotIn("\x07", out, form)
 
@@ -175,7 +175,7 @@ class CommandLine(unittest.TestCase):
 
     def test_top_chooses_a_type(self):
         out = self.run_ok("top", "--last", "10m", *self.url)
-        self.assertIn(CPU, out.splitlines()[0])
+        self.assertIn("process_cpu:cpu:nanoseconds:", out.splitlines()[0])
 
     def test_top_redraws_on_a_terminal_until_it_is_asked_to_end(self):
         master, slave = pty.openpty()

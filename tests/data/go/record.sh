@@ -9,4 +9,4 @@ top() {
 top cpu ms cpu.pb.gz >cpu.top.txt
 top inuse_space B heap.pb.gz >heap.inuse_space.top.txt
 top alloc_space B heap.pb.gz >heap.alloc_space.top.txt
-top inuse_objects 1 heap.pb.gz >heap.inuse_objects.top.txt
+top inuse_objects count heap.pb.gz >heap.inuse_objects.top.txt
