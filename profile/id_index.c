@@ -42,3 +42,23 @@ bool id_index_init(struct id_index *index, const uint32_t *ids, size_t count, st
 		return make_table(index, ids, count, arena);
 	return make_map(index, ids, count, arena);
 }
+
+uint32_t id_index_find_sparse(const struct id_index *index, uint32_t id)
+{
+	const uint32_t found = number_map_find(&index->map, id);
+
+	return found == NUMBER_MAP_NONE ? PROFILE_NONE : found;
+}
+
+void id_index_resolve(const struct id_index *index, uint32_t *ids, size_t count)
+{
+	const uint32_t *table = index->table;
+	const size_t length = index->table_length;
+
+	if (table)
+		for (size_t i = 0; i < count; i++)
+			ids[i] = ids[i] < length ? table[ids[i]] : PROFILE_NONE;
+	else
+		for (size_t i = 0; i < count; i++)
+			ids[i] = id_index_find_sparse(index, ids[i]);
+}

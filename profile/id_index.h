@@ -19,13 +19,16 @@ struct id_index {
 
 bool id_index_init(struct id_index *index, const uint32_t *ids, size_t count, struct arena *arena);
 
+/* id_index_find() in the map. */
+uint32_t id_index_find_sparse(const struct id_index *index, uint32_t id);
+
 /* The index of the thing with `id`, or PROFILE_NONE. */
 static inline uint32_t id_index_find(const struct id_index *index, uint32_t id)
 {
-	uint32_t found;
-
-	if (index->table)
-		return id < index->table_length ? index->table[id] : PROFILE_NONE;
-	found = number_map_find(&index->map, id);
-	return found == NUMBER_MAP_NONE ? PROFILE_NONE : found;
+	if (!index->table)
+		return id_index_find_sparse(index, id);
+	return id < index->table_length ? index->table[id] : PROFILE_NONE;
 }
+
+/* Puts the index in the place of each id. */
+void id_index_resolve(const struct id_index *index, uint32_t *ids, size_t count);

@@ -125,8 +125,7 @@ static bool resolve_stacks(struct pprof_fields *fields)
 	if (!id_index_init(&locations, fields->location_ids, profile->location_count,
 	                   fields->arena))
 		return false;
-	for (size_t i = 0; i < profile->stack_length; i++)
-		profile->stacks[i] = id_index_find(&locations, profile->stacks[i]);
+	id_index_resolve(&locations, profile->stacks, profile->stack_length);
 	return true;
 }
 

@@ -57,6 +57,16 @@ static bool read_packed_frames(struct pprof_fields *fields, struct span in)
 		return false;
 	to = profile->stacks + profile->stack_length;
 	while (in.at < in.end) {
+		const uint32_t first = in.at[0];
+		const uint32_t second = in.end - in.at >= 2 ? in.at[1] : 0x80;
+		const uint32_t more = first >> 7;
+
+		/* ids of one and of two bytes come in no order: no branch tells them apart */
+		if ((more & second >> 7) == 0) {
+			*to++ = (first & 0x7f) | (second & 0x7f & -more) << 7;
+			in.at += 1 + more;
+			continue;
+		}
 		if (!read_number(&in, &id))
 			return false;
 		*to++ = short_id(fields, id);

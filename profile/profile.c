@@ -80,12 +80,13 @@ static bool is_native_source(struct str function_file)
 enum function_kind function_kind_of(struct str function_name, struct str function_file,
                                     struct str mapping_file)
 {
-	const struct str basename = profile_basename(mapping_file);
+	struct str basename;
 
 	if (is_kernel(mapping_file))
 		return FUNCTION_KERNEL;
 	if (is_python(function_file))
 		return FUNCTION_PYTHON;
+	basename = profile_basename(mapping_file);
 	if (is_cuda(basename))
 		return FUNCTION_CUDA;
 	if (is_interpreter(basename) || str_starts_with(function_name, STR("_PyEval_")))
