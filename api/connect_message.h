@@ -1,7 +1,8 @@
 /*
  * Messages of a Connect call: decoded from and encoded in the call's codec.
  *
- * Shape    reading allocates from the arena; writing goes straight into the answer's body.
+ * Shape    reading allocates from the arena; writing goes straight into the answer's
+ *          body.
  * Errors   ERROR_INVALID "unmarshal message: ..."; arena_error().
  * Source   read specification, 2.7
  */

@@ -17,13 +17,14 @@ const char *error_connect_name(enum error_code code);
 int error_connect_status(enum error_code code);
 
 /*
- * {"code":...,"message":...} without a newline, application/json: Connect routes and legacy
- * reads. With ERROR_UNAVAILABLE also Retry-After. Headers and body that stood there are gone.
+ * {"code":...,"message":...} without a newline, application/json: Connect routes and
+ * legacy reads. With ERROR_UNAVAILABLE also Retry-After. Headers and body that stood
+ * there are gone.
  */
 void error_json_connect(const struct error *err, struct http_response *response);
 
 /*
- * {"code":...,"message":...} and a newline, nosniff: /ingest and tenant errors of plain routes.
- * The code's name follows from the status (ingest specification, 1.6).
+ * {"code":...,"message":...} and a newline, nosniff: /ingest and tenant errors of plain
+ * routes. The code's name follows from the status (ingest specification, 1.6).
  */
 void error_json_plain(int status, const char *message, struct http_response *response);

@@ -10,7 +10,9 @@
 #include "profile/heatmap.h"
 #include "profile/time_series.h"
 
-/* An exemplar's ids as text: of a profile, or of a span and its trace. Empty: not there. */
+/*
+ * An exemplar's ids as text: of a profile, or of a span and its trace. Empty: not there.
+ */
 struct exemplar {
 	int64_t time_ms;
 	int64_t value;

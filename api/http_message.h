@@ -1,9 +1,9 @@
 /*
  * An HTTP request and its response as plain data: no sockets.
  *
- * Shape    the request's bytes are views that live as long as the request. The response's body
- *          is a strbuf; a handler that fails calls one of the error writers and loses what it
- *          had written.
+ * Shape    the request's bytes are views that live as long as the request. The response's
+ *          body is a strbuf; a handler that fails calls one of the error writers and
+ *          loses what it had written.
  * Threads  none: one thread at a time.
  */
 #pragma once
@@ -30,7 +30,9 @@ struct http_request {
 /* The value of the first header of that name (any case), or NULL. */
 const struct str *http_request_header(const struct http_request *request, const char *name);
 
-/* The content type without parameters, lower case not enforced; empty when there is none. */
+/*
+ * The content type without parameters, lower case not enforced; empty when there is none.
+ */
 struct str http_request_media_type(const struct http_request *request);
 
 #define HTTP_RESPONSE_HEADERS_MAX 12

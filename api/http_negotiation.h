@@ -24,8 +24,9 @@ bool http_accepts_gzip(const struct http_request *request);
 bool http_lists_gzip(const struct http_request *request);
 
 /*
- * Plain routes: says Vary: Accept-Encoding, and compresses a body of HTTP_COMPRESS_MIN bytes and
- * more when the client accepts it. Leaves alone what has a Content-Encoding already.
+ * Plain routes: says Vary: Accept-Encoding, and compresses a body of HTTP_COMPRESS_MIN
+ * bytes and more when the client accepts it. Leaves alone what has a Content-Encoding
+ * already.
  */
 void http_compress_response(const struct http_request *request, struct http_response *response);
 

@@ -1,7 +1,9 @@
 /*
- * Numbers in the wide reading that protobuf's JSON has: 1.0, 1.5e3 and "15e2" are integers.
+ * Numbers in the wide reading that protobuf's JSON has: 1.0, 1.5e3 and "15e2" are
+ * integers.
  *
- * Shape    a text must be a JSON number and nothing else: no blanks, no leading zeros, no '+'.
+ * Shape    a text must be a JSON number and nothing else: no blanks, no leading zeros, no
+ *          '+'.
  * Source   read specification, 2.8
  */
 #pragma once
@@ -11,7 +13,10 @@
 
 #include "base/str.h"
 
-/* The whole number that the text says, exactly; false for fractions and what does not fit. */
+/*
+ * The whole number that the text says, exactly; false for fractions and what does not
+ * fit.
+ */
 bool json_number_to_i64(struct str text, int64_t *out);
 
 /* The same of a number that was read already. */

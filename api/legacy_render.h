@@ -1,8 +1,9 @@
 /*
- * The JSON documents of /pyroscope/render and /pyroscope/render-diff, and their timelines.
+ * The JSON documents of /pyroscope/render and /pyroscope/render-diff, and their
+ * timelines.
  *
- * Shape    a document is one flame graph with its units; a single one also has a timeline, and
- *          one more for each group when the query grouped.
+ * Shape    a document is one flame graph with its units; a single one also has a
+ *          timeline, and one more for each group when the query grouped.
  * Units    seconds in the document, milliseconds for points.
  * Errors   arena_error().
  * Source   read specification, 4.3 and 4.4
@@ -44,8 +45,8 @@ int legacy_timeline_make(int64_t start_ms, int64_t end_ms, int64_t step_s,
                          struct legacy_timeline *out, struct error *err);
 
 /*
- * A timeline for each series, named by its value of `label` ("*" without one), sorted by name; of
- * two with one name the later one stays. Never NULL.
+ * A timeline for each series, named by its value of `label` ("*" without one), sorted by
+ * name; of two with one name the later one stays. Never NULL.
  */
 int legacy_groups_make(int64_t start_ms, int64_t end_ms, int64_t step_s,
                        const struct time_series_result *series, struct str label,

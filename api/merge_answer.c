@@ -7,7 +7,10 @@
 #include "base/wire.h"
 #include "profile/pprof.h"
 
-/* Fields of querier.v1.SelectMergeStacktracesResponse; the others have them in the same place. */
+/*
+ * Fields of querier.v1.SelectMergeStacktracesResponse; the others have them in the same
+ * place.
+ */
 enum answer_field {
 	ANSWER_FLAMEGRAPH = 1,
 	ANSWER_TREE = 2,
@@ -140,7 +143,10 @@ void merge_answer_dot(const struct connect_call *call, struct str dot,
 	connect_reply(call, response);
 }
 
-/* Strings as protobuf's readers accept them. Those that do not fit any more stay as they are. */
+/*
+ * Strings as protobuf's readers accept them. Those that do not fit any more stay as they
+ * are.
+ */
 static void repair_strings(struct profile *profile)
 {
 	for (size_t i = 0; i < profile->string_count; i++) {

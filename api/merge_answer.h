@@ -1,9 +1,9 @@
 /*
  * What SelectMergeStacktraces and its neighbours answer: graphs, trees and profiles.
  *
- * Shape    written from profile/'s structs straight into the answer, as protobuf or JSON, and
- *          completed as connect_reply() does: these answers are large.
- *          Texts that are no UTF-8 are repaired, since protobuf's readers refuse them.
+ * Shape    written from profile/'s structs straight into the answer, as protobuf or JSON,
+ *          and completed as connect_reply() does: these answers are large. Texts that are
+ *          no UTF-8 are repaired, since protobuf's readers refuse them.
  * Source   read specification, 3.2, 3.3 and 3.7
  */
 #pragma once
@@ -12,7 +12,10 @@
 #include "profile/flame_graph.h"
 #include "profile/profile.h"
 
-/* {flamegraph} of SelectMergeStacktraces, SelectMergeSpanProfile and Diff: field 1 of each. */
+/*
+ * {flamegraph} of SelectMergeStacktraces, SelectMergeSpanProfile and Diff: field 1 of
+ * each.
+ */
 void merge_answer_graph(const struct connect_call *call, const struct flame_graph *graph,
                         struct arena *arena, struct http_response *response);
 
@@ -25,8 +28,8 @@ void merge_answer_dot(const struct connect_call *call, struct str dot,
                       struct http_response *response);
 
 /*
- * {pprof:{profile}} of SelectMergeStacktraces: field 5. A profile without samples becomes an
- * empty message that is there.
+ * {pprof:{profile}} of SelectMergeStacktraces: field 5. A profile without samples becomes
+ * an empty message that is there.
  */
 void merge_answer_pprof(const struct connect_call *call, struct profile *profile,
                         struct http_response *response);

@@ -10,7 +10,10 @@
 #include "base/arena.h"
 #include "base/str.h"
 
-/* The library's type is not const, though a message that is only packed is not written to. */
+/*
+ * The library's type is not const, though a message that is only packed is not written
+ * to.
+ */
 static inline ProtobufCBinaryData proto_bytes(struct str text)
 {
 	const union {
@@ -26,5 +29,8 @@ static inline struct str proto_str(ProtobufCBinaryData bytes)
 	return str_make(bytes.data, bytes.len);
 }
 
-/* Allocates from the arena; freeing does nothing. Lives as long as the caller's copy of it. */
+/*
+ * Allocates from the arena; freeing does nothing. Lives as long as the caller's copy of
+ * it.
+ */
 ProtobufCAllocator proto_allocator(struct arena *arena);

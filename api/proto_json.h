@@ -1,9 +1,10 @@
 /*
  * Protobuf's JSON mapping, both ways, for any message that protobuf-c describes.
  *
- * Shape    reading takes lowerCamel and original names, numbers as numbers or texts, and skips
- *          what it does not know; writing is compact, in the order of field numbers, without
- *          fields that have their default. `bytes` fields are texts but for the few of a table.
+ * Shape    reading takes lowerCamel and original names, numbers as numbers or texts, and
+ *          skips what it does not know; writing is compact, in the order of field
+ *          numbers, without fields that have their default. `bytes` fields are texts but
+ *          for the few of a table.
  * Errors   proto_json_read(): ERROR_INVALID with the field's name; arena_error().
  * Threads  none.
  * Source   read specification, 2.8

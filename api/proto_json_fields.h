@@ -1,5 +1,6 @@
 /*
- * What both halves of the JSON mapping know of fields: names, sizes, and which bytes are bytes.
+ * What both halves of the JSON mapping know of fields: names, sizes, and which bytes are
+ * bytes.
  */
 #pragma once
 
@@ -11,8 +12,9 @@
 #define PROTO_JSON_NAME_MAX 64 /* bytes of a field's name in our .proto files */
 
 /*
- * The lowerCamel form of a field's name: underscores go and the next letter becomes a capital;
- * other letters stay (profile_typeID, ID and leftTicks come out right). Returns its length.
+ * The lowerCamel form of a field's name: underscores go and the next letter becomes a
+ * capital; other letters stay (profile_typeID, ID and leftTicks come out right). Returns
+ * its length.
  */
 size_t proto_json_name(const char *name, char camel[static PROTO_JSON_NAME_MAX]);
 

@@ -1,8 +1,8 @@
 /*
  * What SelectSeries and SelectHeatmap answer.
  *
- * Shape    written from profile/'s structs straight into the answer, as protobuf or JSON, and
- *          completed as connect_reply() does: there can be a million points.
+ * Shape    written from profile/'s structs straight into the answer, as protobuf or JSON,
+ *          and completed as connect_reply() does: there can be a million points.
  * Source   read specification, 3.1, 3.12 and 3.13
  */
 #pragma once

@@ -59,7 +59,10 @@ static struct hash128 source_key(const struct instant_plan *plan, const struct l
 	return key;
 }
 
-/* The source of a point's series, looked up once a series. INTERN_NONE: the arena is full. */
+/*
+ * The source of a point's series, looked up once a series. INTERN_NONE: the arena is
+ * full.
+ */
 static uint32_t source_of(struct instant_plan *plan, const struct store_point *point)
 {
 	uint32_t source;
@@ -118,8 +121,8 @@ static int count_point(void *context, const struct store_point *point, struct er
 }
 
 /*
- * The same question about all that shares a source with what is asked: of its matchers only
- * those on service and type, and of its filter only chosen profiles.
+ * The same question about all that shares a source with what is asked: of its matchers
+ * only those on service and type, and of its filter only chosen profiles.
  */
 static int widen(const struct store_query *query, struct selector *selector,
                  struct sample_filter *filter, struct store_query *out, struct error *err)

@@ -34,8 +34,8 @@ int label_listing_values(const struct read_query *query, struct str name, struct
                          struct error *err);
 
 /*
- * Label sets cut down to `names` (none: whole). Series with none of them are one empty set when
- * others have some.
+ * Label sets cut down to `names` (none: whole). Series with none of them are one empty
+ * set when others have some.
  */
 int label_listing_sets(const struct read_query *query, const struct str *names, size_t name_count,
                        enum label_names_shown shown, struct set_listing *out, struct error *err);

@@ -42,7 +42,10 @@ static int add_matchers(struct read_query *query, const ProtobufCBinaryData *mat
 	return 0;
 }
 
-/* Messages that point at `items`, and the list of pointers to them that the library wants. */
+/*
+ * Messages that point at `items`, and the list of pointers to them that the library
+ * wants.
+ */
 static int make_names(const struct text_listing *listing, struct arena *arena,
                       ProtobufCBinaryData **out, struct error *err)
 {

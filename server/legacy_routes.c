@@ -46,7 +46,10 @@ static int64_t parameter_time_ms(const struct legacy_request *request, const cha
 	return ns / NS_PER_MS - (ns % NS_PER_MS < 0);
 }
 
-/* The nodes that are asked for: maxNodes before max-nodes; what is no number is not there. */
+/*
+ * The nodes that are asked for: maxNodes before max-nodes; what is no number is not
+ * there.
+ */
 static int64_t parameter_nodes(const struct legacy_request *request)
 {
 	int64_t nodes;
@@ -57,8 +60,8 @@ static int64_t parameter_nodes(const struct legacy_request *request)
 }
 
 /*
- * Reads a query parameter: a selector whose __name__ is the profile type. *out_selector has the
- * rest and is released by the caller.
+ * Reads a query parameter: a selector whose __name__ is the profile type. *out_selector
+ * has the rest and is released by the caller.
  */
 static int read_selector(const struct legacy_request *request, const char *name,
                          struct selector *out_selector, struct str *out_type, struct error *err)

@@ -1,15 +1,17 @@
 /*
- * One question to the store: (type, selector, range, filters, merge) to a tree or a profile.
+ * One question to the store: (type, selector, range, filters, merge) to a tree or a
+ * profile.
  *
- * Shape    filled step by step in the order in which a request is checked (each method has its
- *          own: read specification, 3.4), then run. Knows nothing of HTTP, so that the command
- *          line asks a store the same way.
+ * Shape    filled step by step in the order in which a request is checked (each method
+ *          has its own: read specification, 3.4), then run. Knows nothing of HTTP, so
+ *          that the command line asks a store the same way.
  *
  *	CLEANUP(read_query_fini) struct read_query query;
  *
  *	read_query_init(&query, &context);
  *	if (read_query_set_range(&query, start_ms, end_ms, err) < 0 ||
- *	    read_query_set_type(&query, id, err) < 0 || read_query_set_selector(&query, text, err) < 0 ||
+ *	    read_query_set_type(&query, id, err) < 0 ||
+ *	    read_query_set_selector(&query, text, err) < 0 ||
  *	    read_query_run_tree(&query, &tree, err) < 0)
  *
  * Units    milliseconds as the wire has them; nanoseconds towards the store.

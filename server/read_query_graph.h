@@ -1,5 +1,6 @@
 /*
- * Questions answered with a graph: flame graphs, their comparison, trees and Graphviz text.
+ * Questions answered with a graph: flame graphs, their comparison, trees and Graphviz
+ * text.
  *
  * Shape    the whole tree, cut to the nodes that a request means, then encoded.
  * Errors   as server/read_query.h.
@@ -26,6 +27,9 @@ int read_query_run_graph(struct read_query *query, const struct graph_cut *cut,
 int read_query_run_diff(struct read_query *left, struct read_query *right, int64_t nodes,
                         struct flame_graph *out, struct error *err);
 
-/* Appends Graphviz text of so many functions (<= 0: 100); nothing when there are no samples. */
+/*
+ * Appends Graphviz text of so many functions (<= 0: 100); nothing when there are no
+ * samples.
+ */
 int read_query_run_dot(struct read_query *query, int64_t max_nodes, struct strbuf *out,
                        struct error *err);

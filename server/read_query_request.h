@@ -1,8 +1,8 @@
 /*
  * From requests to questions: what the handlers of the read API share.
  *
- * Shape    rpc_read() is how each Connect handler begins; read_query_context_of() says who asks and
- *          with what means, the parameter instant= included.
+ * Shape    rpc_read() is how each Connect handler begins; read_query_context_of() says
+ *          who asks and with what means, the parameter instant= included.
  * Errors   handlers end with rpc_fail() or legacy_fail() for what these functions refuse.
  * Source   read specification, 3.2, 3.4 and 3.7; collector specification, 3.4
  */
@@ -15,8 +15,8 @@
 #include "server/rpc.h"
 
 /*
- * Protocol, message and tenant, in this order (read specification, 5.1). NULL: the response is
- * complete.
+ * Protocol, message and tenant, in this order (read specification, 5.1). NULL: the
+ * response is complete.
  */
 ProtobufCMessage *rpc_read(struct exchange *exchange, struct connect_call *call,
                            const ProtobufCMessageDescriptor *descriptor);

@@ -19,7 +19,7 @@ void read_query_duration_format(int64_t ns, char text[static READ_QUERY_DURATION
 void read_query_limit_format(int64_t ns, char text[static READ_QUERY_DURATION_SIZE]);
 
 /*
- * What `id` is also called by a list "A=B,C=D" (blanks around parts are fine); the first pair
- * that names it counts, in both directions. False when none does.
+ * What `id` is also called by a list "A=B,C=D" (blanks around parts are fine); the first
+ * pair that names it counts, in both directions. False when none does.
  */
 bool read_query_alias_of(struct str aliases, struct str id, struct str *out);

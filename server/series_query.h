@@ -1,7 +1,9 @@
 /*
- * Points per step and cells: what SelectSeries, SelectHeatmap and /pyroscope/render ask alike.
+ * Points per step and cells: what SelectSeries, SelectHeatmap and /pyroscope/render ask
+ * alike.
  *
- * Shape    a query whose range was extended by a step, run over every profile that matches.
+ * Shape    a query whose range was extended by a step, run over every profile that
+ *          matches.
  * Errors   as server/read_query.h.
  * Source   read specification, 3.12 and 3.13; collector specification, 3.4
  */
@@ -24,7 +26,10 @@ enum series_aggregation {
  */
 bool series_step_ms(double step_s, int64_t *out);
 
-/* step_ms, group_by, limit and exemplars are taken from *options; the rest is the query's. */
+/*
+ * step_ms, group_by, limit and exemplars are taken from *options; the rest is the
+ * query's.
+ */
 int read_query_run_series(struct read_query *query, const struct time_series_options *options,
                           enum series_aggregation aggregation, struct time_series_result *out,
                           struct error *err);

@@ -1,5 +1,6 @@
 /*
- * The small services: GetProfileStats, AnalyzeQuery, version.v1, capabilities.v1, health, vcs.v1.
+ * The small services: GetProfileStats, AnalyzeQuery, version.v1, capabilities.v1, health,
+ * vcs.v1.
  *
  * Source   read specification, 3.14, 3.15, 3.17, 3.18 and 5.2
  */
@@ -36,7 +37,10 @@ enum exchange_state serve_get_profile_stats(struct exchange *exchange)
 	return EXCHANGE_DONE;
 }
 
-/* What a query would cost is not estimated: clients take the empty answer for "not known". */
+/*
+ * What a query would cost is not estimated: clients take the empty answer for "not
+ * known".
+ */
 enum exchange_state serve_analyze_query(struct exchange *exchange)
 {
 	struct connect_call call;

@@ -11,7 +11,7 @@
 #include "server/read_query_request.h"
 
 #define SETTING_NAME_MAX  1024      /* bytes; a guess */
-#define SETTING_VALUE_MAX (1 << 20) /* bytes; Drilldown keeps one JSON object in it; a guess */
+#define SETTING_VALUE_MAX (1 << 20) /* bytes; Drilldown keeps a JSON object in it; a guess */
 
 /* ---- Get ---- */
 

@@ -85,7 +85,9 @@ static void connect_routes_look_for_the_bare_word(void **state)
 		                 cases[i].expected);
 }
 
-/* The size of a body of `length` bytes once it was offered to a client that accepts gzip. */
+/*
+ * The size of a body of `length` bytes once it was offered to a client that accepts gzip.
+ */
 static bool compresses(size_t length)
 {
 	const struct http_header header = { STR("Accept-Encoding"), STR("gzip") };

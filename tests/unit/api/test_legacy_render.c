@@ -87,7 +87,10 @@ static void the_range_is_cut_to_whole_steps_of_the_epoch(void **state)
 	};
 
 	(void)state;
-	/* steps anchored at start: the first goes to cell 0, the others follow at their distance */
+	/*
+	 * steps anchored at start: the first goes to cell 0, the others follow at their
+	 * distance
+	 */
 	timeline_is(T0 + 7000, T0 + 67000, points, 3, T0 / 1000, "1,2,0,3");
 }
 
