@@ -1,8 +1,9 @@
 /*
  * The way from "pprof and labels" to stored series: every format goes through here.
  *
- * Shape    one call a profile; it defaults the service name, validates, normalises, splits
- *          by sample labels and makes one struct series_profile for each label set.
+ * Shape    one call a profile; it defaults the service name, validates, normalises,
+ *          splits by sample labels and makes one struct series_profile for each label
+ *          set.
  * Errors   ERROR_INVALID with the words of ingest specification 2.4 and 2.9 for what a
  *          sender did wrong, limits included; arena_error(). out->reason names the reason
  *          for discarding as the metrics have it ("malformed_profile", ...), or is NULL

@@ -1,12 +1,12 @@
 /*
  * pprof, in and out: our own bounded, single-pass reader and writer.
  *
- * Shape    reading makes a struct profile whose strings are views into `bytes`. Ids become
- *          indices; a reference that leads nowhere becomes PROFILE_NONE. A location whose
- *          mapping leads nowhere has nothing: no line, no address. Sample labels without
- *          text (numbers) are left out. What the pipeline must refuse later, in its own
- *          order, is noted as faults; what is at fault has an index that can be used all
- *          the same.
+ * Shape    reading makes a struct profile whose strings are views into `bytes`. Ids
+ *          become indices; a reference that leads nowhere becomes PROFILE_NONE. A
+ *          location whose mapping leads nowhere has nothing: no line, no address.
+ *          Sample labels without text (numbers) are left out. What the pipeline must
+ *          refuse later, in its own order, is noted as faults; what is at fault has an
+ *          index that can be used all the same.
  * Errors   pprof_read(): ERROR_INVALID for malformed protobuf and for fields of another
  *          wire type than theirs, ERROR_TOO_LARGE past PPROF_BYTES_MAX, arena_error().
  * Threads  none.

@@ -1,13 +1,14 @@
 /*
- * One profile as it is stored: what the pipeline makes of a pprof and its labels, and what
- * a store appends.
+ * One profile as it is stored: what the pipeline makes of a pprof and its labels, and
+ * what a store appends.
  *
- * Shape    some series (one for each sample type that has a positive value) that share the
- *          same rows. A row is a stack with one value for each series; values are >= 0, and
- *          a row has a positive one. Stacks are runs of profile->stacks; an empty one is a
- *          value without a stack. Rows with equal runs differ in their span or trace.
- *          Different runs may still mean the same frames (two locations with one content,
- *          addresses taken off): a store that interns adds such rows up.
+ * Shape    some series (one for each sample type that has a positive value) that share
+ *          the same rows. A row is a stack with one value for each series; values are
+ *          >= 0, and a row has a positive one. Stacks are runs of profile->stacks; an
+ *          empty one is a value without a stack. Rows with equal runs differ in their
+ *          span or trace. Different runs may still mean the same frames (two locations
+ *          with one content, addresses taken off): a store that interns adds such rows
+ *          up.
  * Units    times are Unix nanoseconds.
  * Threads  none: it belongs to its request's arena until the store has said that it is
  *          done.
