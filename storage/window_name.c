@@ -111,7 +111,7 @@ bool window_file_parse(const char *name, int32_t *out_day, uint32_t *out_number,
 	    *at++ != '-' || !take_digits(&at, 2, &day) || *at != '.' || month < 1 || month > 12 ||
 	    day < 1)
 		return false;
-	if (at[1] >= '2' && at[1] <= '9') {
+	if (at[1] >= '1' && at[1] <= '9') {
 		number = 0;
 		for (at++; *at >= '0' && *at <= '9' && number < 100000; at++)
 			number = number * 10 + (uint32_t)(*at - '0');

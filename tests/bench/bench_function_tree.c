@@ -1,7 +1,8 @@
 /*
- * What it costs to merge one window into a function tree, and what follows until the answer.
+ * What it costs to merge one window into a function tree, and what follows until the
+ * answer.
  *
- *	bench_function_tree [FUNCTION_STACKS SUMS]    70,000 and 10,000 when not given
+ * 	bench_function_tree [FUNCTION_STACKS SUMS]    70,000 and 10,000 when not given
  *
  * The window is made: a random prefix tree of function stacks, some 25 frames deep, over
  * 10,000 functions with names as Go has them. Prints the median of ROUNDS rounds in

@@ -1,6 +1,6 @@
 /*
- * A tree's bytes: decode, cut, draw, compare, encode and decode again. The first byte is the
- * number of nodes to keep.
+ * A tree's bytes: decode, cut, draw, compare, encode and decode again. The first byte is
+ * the number of nodes to keep.
  */
 #include <stdint.h>
 #include <stdlib.h>
