@@ -243,8 +243,8 @@ static int list_series(struct exchange *exchange, const struct connect_call *cal
 
 	if (open_listing(exchange, request->start, request->end, &query, err) < 0 ||
 	    add_matchers(&query, request->matchers, request->n_matchers, "", err) < 0 ||
-	    read_query_texts(request->label_names, request->n_label_names, exchange->arena, &names,
-	                     err) < 0 ||
+	    read_query_label_names(request->label_names, request->n_label_names, exchange->arena,
+	                           &names, err) < 0 ||
 	    label_listing_sets(&query, names, request->n_label_names, names_shown(call), &sets,
 	                       err) < 0)
 		return -1;

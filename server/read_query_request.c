@@ -59,8 +59,9 @@ int read_query_context_of(struct exchange *exchange, struct read_query_context *
 	return read_instant(exchange, &out->instant, err);
 }
 
-int read_query_texts(const ProtobufCBinaryData *items, size_t count, struct arena *arena,
-                     struct str **out, struct error *err)
+/* Repeated texts of a message as views. */
+static int make_texts(const ProtobufCBinaryData *items, size_t count, struct arena *arena,
+                      struct str **out, struct error *err)
 {
 	struct str *texts = arena_array(arena, count + 1, sizeof(*texts));
 
@@ -70,6 +71,15 @@ int read_query_texts(const ProtobufCBinaryData *items, size_t count, struct aren
 		texts[i] = proto_str(items[i]);
 	*out = texts;
 	return 0;
+}
+
+int read_query_label_names(const ProtobufCBinaryData *items, size_t count, struct arena *arena,
+                           struct str **out, struct error *err)
+{
+	if (count > READ_QUERY_NAMES_MAX)
+		return error_set(err, ERROR_INVALID, "more than %d label names",
+		                 READ_QUERY_NAMES_MAX);
+	return make_texts(items, count, arena, out, err);
 }
 
 int read_query_set_call_site(struct read_query *query,
@@ -97,7 +107,7 @@ static int add_to_filter(struct read_query *query, filter_adder add,
 {
 	struct str *texts;
 
-	if (read_query_texts(items, count, query->context.arena, &texts, err) < 0)
+	if (make_texts(items, count, query->context.arena, &texts, err) < 0)
 		return -1;
 	return add(&query->filter, texts, count, query->context.arena, err);
 }

@@ -27,9 +27,11 @@ enum exchange_state rpc_fail(struct exchange *exchange, const struct error *err)
 int read_query_context_of(struct exchange *exchange, struct read_query_context *out,
                           struct error *err);
 
-/* Repeated texts of a message as views; NULL is fine for none. {NULL}: arena full. */
-int read_query_texts(const ProtobufCBinaryData *items, size_t count, struct arena *arena,
-                     struct str **out, struct error *err);
+#define READ_QUERY_NAMES_MAX 1000 /* label names that a request may list; a guess */
+
+/* Label names that a request lists (label_names, group_by), as views. */
+int read_query_label_names(const ProtobufCBinaryData *items, size_t count, struct arena *arena,
+                           struct str **out, struct error *err);
 
 /* The names of a call site become part of the filter. */
 int read_query_set_call_site(struct read_query *query,

@@ -60,8 +60,8 @@ static int run_series(struct exchange *exchange, const Querier__V1__SelectSeries
 		return error_set(err, ERROR_INVALID, "step must be >= 1ms");
 	if (read_query_set_selector(&query, proto_str(request->label_selector), err) < 0 ||
 	    check_exemplars(request->exemplar_type, &options.exemplars, err) < 0 ||
-	    read_query_texts(request->group_by, request->n_group_by, exchange->arena, &group_by,
-	                     err) < 0)
+	    read_query_label_names(request->group_by, request->n_group_by, exchange->arena,
+	                           &group_by, err) < 0)
 		return -1;
 	options.group_by = group_by;
 	return read_query_run_series(&query, &options, aggregation_of(request), out, err);
@@ -147,8 +147,8 @@ static int run_heatmap(struct exchange *exchange, const Querier__V1__SelectHeatm
 	    read_query_set_type(&query, proto_str(request->profile_typeid), err) < 0 ||
 	    read_query_set_selector(&query, proto_str(request->label_selector), err) < 0 ||
 	    check_kinds(request, &source, &options.exemplars, err) < 0 ||
-	    read_query_texts(request->group_by, request->n_group_by, exchange->arena, &group_by,
-	                     err) < 0)
+	    read_query_label_names(request->group_by, request->n_group_by, exchange->arena,
+	                           &group_by, err) < 0)
 		return -1;
 	options.group_by = group_by;
 	return read_query_run_heatmap(&query, &options, source, out, err);
