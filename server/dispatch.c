@@ -89,7 +89,6 @@ void dispatch_busy(struct exchange *exchange, const char *reason)
 		return;
 	}
 	error_json_plain(503, err.message, &exchange->response);
-	http_response_header(&exchange->response, "Retry-After", STR("1"));
 }
 
 void dispatch_malformed(struct exchange *exchange, int status, const char *reason)
