@@ -33,13 +33,14 @@ if ! { cmake --preset release -DBUILD_TESTING=OFF && cmake --build --preset rele
 	exit 1
 fi
 
-program=$PWD/build/release/vramscope
+program=build/release/vramscope
 port_file=$PWD/build/release/run.port
 rm -f "$port_file"
 "$program" server -storage.path=./data -server.http-port-file="$port_file" "$@" &
 server=$!
+demo_client=
 # The server ends itself on either signal, after it has written what it took in.
-trap 'kill -TERM $server 2>/dev/null || true' INT TERM
+trap 'kill -TERM $server $demo_client 2>/dev/null || true' INT TERM
 trap 'rm -f "$log" "$port_file"' EXIT
 
 until [ -s "$port_file" ]; do
@@ -60,7 +61,8 @@ cat <<END
 
 END
 if [ $demo = yes ]; then
-	VRAMSCOPE_URL=$url python3 deploy/demo/demo.py --program "$program" --pid $server || echo "The demo failed; the server runs on." >&2
+	VRAMSCOPE_URL=$url python3 deploy/demo/demo.py --program "$program" --pid $server &
+	demo_client=$!
 fi
 
 # A signal interrupts wait; the server's own end is what counts.

@@ -8,7 +8,7 @@ What is sent, all of it taken on this machine while the demo runs, but the last:
   demo-go       Go's own benchmark of encoding/json, by `go test -cpuprofile`, where Go is installed: CPU and memory
   demo-recorded profiles of a Go program, recorded earlier (tests/data/go), sent with the present time
 
-demo.load holds invented stacks: what the loading client sends while it is being sampled.
+demo.load holds what the loading client sends while it is being sampled: the same recorded stacks again and again.
 """
 import argparse
 import collections

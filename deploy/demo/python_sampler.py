@@ -10,6 +10,7 @@ import _thread
 import argparse
 import collections
 import runpy
+import signal
 import sys
 import threading
 import time
@@ -65,6 +66,7 @@ def main():
     options = parser.parse_args()
     sampler = Sampler(options.rate, options.seconds)
     sys.setswitchinterval(0.001)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background has it ignored
     sampler.start()
     sys.argv = [options.program, *options.arguments]
     begin = time.monotonic()
