@@ -253,9 +253,9 @@ static void measure_sides(const struct call_graph *graph, struct side *in, struc
 }
 
 /*
- * pprof's ranking: a node is worth its cumulative value times how much it tells, that is how
- * evenly its callers and its callees share it. Entries and leaves tell by themselves; a
- * function that only hands on from one caller to one callee tells nothing.
+ * pprof's ranking: a node is worth its cumulative value times how much it tells, that is
+ * how evenly its callers and its callees share it. Entries and leaves tell by themselves;
+ * a function that only hands on from one caller to one callee tells nothing.
  */
 static struct ranked *rank_nodes(const struct call_graph *graph, struct arena *arena)
 {

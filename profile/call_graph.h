@@ -1,9 +1,10 @@
 /*
  * Who calls whom: functions as nodes, calls as edges.
  *
- * Shape    a node is a function name (a bare location is a node of its own). Flat is what a
- *          function is the leaf of, cum what it is anywhere in; each node and edge counts
- *          once a sample, so recursion is not counted twice. Nodes come by their importance.
+ * Shape    a node is a function name (a bare location is a node of its own). Flat is what
+ *          a function is the leaf of, cum what it is anywhere in; each node and edge
+ *          counts once a sample, so recursion is not counted twice. Nodes come by their
+ *          importance.
  * Errors   arena_error().
  * Threads  none.
  * Source   read specification, 3.11

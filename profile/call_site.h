@@ -1,8 +1,8 @@
 /*
  * Only the stacks that begin with given functions: stack_trace_selector.call_site.
  *
- * Shape    a stack passes when its function names, root first and inlined ones included, begin
- *          with the whole list. An empty list lets everything pass. Names of bare
+ * Shape    a stack passes when its function names, root first and inlined ones included,
+ *          begin with the whole list. An empty list lets everything pass. Names of bare
  *          locations are those of function_tree_bare_name().
  * Errors   arena_error().
  * Threads  none.

@@ -74,7 +74,7 @@ static void format_decimal(double number, const char *unit, char text[NUMBER_SIZ
 	length = (size_t)snprintf(digits, sizeof(digits), "%.2f", number);
 	if (length > 3 && length < sizeof(digits) && strcmp(digits + length - 3, ".00") == 0)
 		digits[length - 3] = '\0';
-	snprintf(text, NUMBER_SIZE, "%s%s", digits, unit);
+	(void)snprintf(text, NUMBER_SIZE, "%s%s", digits, unit);
 }
 
 static void format_value(const struct writer *writer, int64_t value, char text[NUMBER_SIZE])
@@ -84,7 +84,7 @@ static void format_value(const struct writer *writer, int64_t value, char text[N
 	const double least = (double)value * factor;
 
 	if (!scale) {
-		snprintf(text, NUMBER_SIZE, "%" PRId64, value);
+		(void)snprintf(text, NUMBER_SIZE, "%" PRId64, value);
 		return;
 	}
 	while (scale[1].name && least >= scale[1].factor)
@@ -107,7 +107,7 @@ static void format_percent(const struct writer *writer, int64_t value, char text
 	const double percent = share_of(writer, value) * 100;
 
 	if (percent > 0 && percent < 0.01)
-		snprintf(text, NUMBER_SIZE, "%.1g%%", percent);
+		(void)snprintf(text, NUMBER_SIZE, "%.1g%%", percent);
 	else
 		format_decimal(percent, "%", text);
 }
@@ -156,7 +156,7 @@ static void format_color(const struct writer *writer, int64_t value, unsigned re
 {
 	const unsigned rest = red - (unsigned)(fade * share_of(writer, value));
 
-	snprintf(text, 8, "#%02x%02x%02x", red & 0xff, rest & 0xff, rest & 0xff);
+	(void)snprintf(text, 8, "#%02x%02x%02x", red & 0xff, rest & 0xff, rest & 0xff);
 }
 
 static void put_legend(const struct writer *writer)

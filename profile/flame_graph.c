@@ -306,18 +306,20 @@ int flame_graph_diff(const struct function_tree *left, const struct function_tre
 	struct flame_graph graph = { .is_diff = true };
 	struct walk walk = { .sides = sides, .side_count = 2, .arena = arena };
 	struct function_tree *merged;
+	int64_t min_value = 0;
 
 	if (!sides)
 		return arena_error(arena, err);
 	if (function_tree_new(arena, &merged, err) < 0 ||
 	    add_shape(left, merged, 0, sides, err) < 0 ||
 	    add_shape(right, merged, 1, sides, err) < 0 || function_tree_finish(merged, err) < 0 ||
-	    diff_min_value(sides, merged->node_count, max_nodes, arena, &walk.min_value, err) < 0)
+	    diff_min_value(sides, merged->node_count, max_nodes, arena, &min_value, err) < 0)
 		return -1;
 	graph.left_ticks = left->nodes[0].total;
 	graph.right_ticks = right->nodes[0].total;
 	graph.total = wrap_add(graph.left_ticks, graph.right_ticks);
 	walk.tree = merged;
+	walk.min_value = min_value;
 	walk.out = &graph;
 	walk.folded_name = FUNCTION_TREE_NONE;
 	if (walk_run(&walk, 0, err) < 0)

@@ -3,8 +3,8 @@
  *
  * Shape    a level is a flat list, left to right: x_delta, total, self, name (single) or
  *          xL_delta, totalL, selfL, xR_delta, totalR, selfR, name (a comparison of two
- *          sides). Level 0 is the root alone, names[0] is "total". Names are views into the
- *          trees that the graph was made of (into the arena, for a comparison).
+ *          sides). Level 0 is the root alone, names[0] is "total". Names are views into
+ *          the trees that the graph was made of (into the arena, for a comparison).
  * Errors   arena_error().
  * Threads  none.
  * Source   read specification, 3.7.4 and 3.9

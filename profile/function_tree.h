@@ -3,11 +3,11 @@
  *
  * Shape    node 0 is the synthetic root. A node is a name under a parent; children of one
  *          parent have distinct names. Parents have smaller ids than children. Totals are
- *          valid after function_tree_finish(); children are then linked in ascending order
- *          of their names' bytes.
+ *          valid after function_tree_finish(); children are then linked in ascending
+ *          order of their names' bytes.
  * Units    values as the profile's; sums wrap.
- * Errors   ERROR_TOO_LARGE or ERROR_UNAVAILABLE when the arena is full. A tree that failed
- *          is of no further use.
+ * Errors   ERROR_TOO_LARGE or ERROR_UNAVAILABLE when the arena is full. A tree that
+ *          failed is of no further use.
  * Threads  none.
  * Source   read specification, 3.7.1 to 3.7.3
  */
@@ -67,11 +67,13 @@ int64_t function_tree_scale(int64_t value, int64_t numerator, int64_t denominato
 /* Computes totals and links children in order. */
 int function_tree_finish(struct function_tree *tree, struct error *err);
 
-/* The N-th largest total (specification, 3.7.2): nodes below it are folded. 0 when nothing is. */
+/* The N-th largest total (specification, 3.7.2): nodes below it are folded. 0 when
+ * nothing is. */
 int function_tree_min_value(const struct function_tree *tree, int64_t max_nodes, int64_t *out,
                             struct error *err);
 
-/* A new, finished tree with what lies below the N-th largest total folded into "other". */
+/* A new, finished tree with what lies below the N-th largest total folded into
+ * "other". */
 int function_tree_truncate(const struct function_tree *tree, int64_t max_nodes, struct arena *arena,
                            struct function_tree **out, struct error *err);
 

@@ -5,6 +5,7 @@
 
 struct str function_tree_bare_name(struct str mapping_file, uint64_t address, struct arena *arena)
 {
+	static const char before_digits[3] = { '!', '0', 'x' };
 	struct str base = profile_basename(mapping_file);
 	char digits[16];
 	size_t at = sizeof(digits);
@@ -20,15 +21,15 @@ struct str function_tree_bare_name(struct str mapping_file, uint64_t address, st
 	if (!bytes)
 		return (struct str){ NULL, 0 };
 	memcpy(bytes, base.data, base.length);
-	memcpy(bytes + base.length, "!0x", 3);
+	memcpy(bytes + base.length, before_digits, sizeof(before_digits));
 	memcpy(bytes + base.length + 3, digits + at, sizeof(digits) - at);
 	return str_make(bytes, base.length + 3 + sizeof(digits) - at);
 }
 
 /*
  * One function stack (or node of another tree) while it is added. A node of 0 says that
- * nothing at or below it has a value, FUNCTION_TREE_NONE that something has; then, parents
- * first, it becomes the node of this tree.
+ * nothing at or below it has a value, FUNCTION_TREE_NONE that something has; then,
+ * parents first, it becomes the node of this tree.
  */
 struct row {
 	int64_t self;
@@ -125,7 +126,8 @@ int function_tree_add_sums(struct function_tree *tree, const struct stack_sums *
 		rows[stack].self = function_tree_sum(rows[stack].self, sums->sums[i]);
 		marked += mark_stack(&window, stack);
 	}
-	/* windows of one query have most stacks in common: room for one of them is enough */
+	/* windows of one query have most stacks in common: room for one of them is
+	 * enough */
 	if (!function_tree_reserve(tree, marked + 1))
 		return arena_error(tree->arena, err);
 	for (uint32_t i = 1; i < symbols->function_stack_count; i++) {

@@ -1,10 +1,11 @@
 /*
  * Values over time in cells: SelectHeatmap.
  *
- * Shape    points go in, in any order; per group slots of 20 buckets come out (all share one y
- *          axis). Points of one group with equal time and id are one point, their values
- *          added. A slot stands at its right edge; edges count from start_ms. Groups come in
- *          the order of their labels, or by their number of points when the limit cuts.
+ * Shape    points go in, in any order; per group slots of 20 buckets come out (all share
+ *          one y axis). Points of one group with equal time and id are one point, their
+ *          values added. A slot stands at its right edge; edges count from start_ms.
+ *          Groups come in the order of their labels, or by their number of points when
+ *          the limit cuts.
  * Units    milliseconds for the grid (points' times count in whole ones), nanoseconds for
  *          points.
  * Errors   arena_error().

@@ -1,11 +1,12 @@
 /*
  * From a 128-bit key to a dense id, in an arena: interning while a query runs.
  *
- * Shape    open addressing with linear probes over slots that hold an id and a tag of its key,
- *          so that only keys that are equal (but for one in four billion) are looked at;
- *          keys lie densely by id, ids count from 0 in the order of their first appearance. Equal keys count as equal
- *          things: a key is a good hash of a thing, or the thing itself, mixed.
- *          base/id_map.h is the same on the heap, for what outlives a request.
+ * Shape    open addressing with linear probes over slots that hold an id and a tag of its
+ *          key, so that only keys that are equal (but for one in four billion) are looked
+ *          at; keys lie densely by id, ids count from 0 in the order of their first
+ *          appearance. Equal keys count as equal things: a key is a good hash of a thing,
+ *          or the thing itself, mixed. base/id_map.h is the same on the heap, for what
+ *          outlives a request.
  * Errors   INTERN_NONE when the arena is full.
  * Threads  none.
  */

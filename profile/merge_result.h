@@ -1,8 +1,8 @@
 /*
  * From the tables of a merge to the profile that is answered.
  *
- * Shape    the two ways to cut stacks move their values to shorter ones; writing keeps only
- *          what a stack with a value refers to.
+ * Shape    the two ways to cut stacks move their values to shorter ones; writing keeps
+ *          only what a stack with a value refers to.
  * Errors   arena_error(), ERROR_TOO_LARGE past 2^32 frames.
  * Threads  none.
  * Source   read specification, 3.10

@@ -1,9 +1,9 @@
 /*
- * The tables of a merged profile: strings, functions, mappings, locations and stacks, each
- * thing once by its content.
+ * The tables of a merged profile: strings, functions, mappings, locations and stacks,
+ * each thing once by its content.
  *
- * Shape    ids count from 0; string 0 is "", stack 0 the root. Parents of stacks have smaller
- *          ids. Equal keyed hashes of 128 bits count as equal things.
+ * Shape    ids count from 0; string 0 is "", stack 0 the root. Parents of stacks have
+ *          smaller ids. Equal keyed hashes of 128 bits count as equal things.
  * Errors   MERGE_FULL when the arena is full.
  * Threads  none.
  * Source   read specification, 3.10

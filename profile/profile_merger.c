@@ -23,8 +23,9 @@ int profile_merger_new(struct arena *arena, struct profile_merger **out, struct 
 }
 
 /*
- * What is known of one window's ids: the merged id + 1, or 0 while it was not asked. A stack
- * is STACK_ASKED from when it is known to be needed until its parent has its merged id.
+ * What is known of one window's ids: the merged id + 1, or 0 while it was not asked. A
+ * stack is STACK_ASKED from when it is known to be needed until its parent has its merged
+ * id.
  */
 struct window {
 	const struct symbols *symbols;

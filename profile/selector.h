@@ -1,10 +1,10 @@
 /*
  * Which series: Prometheus matchers over labels.
  *
- * Shape    a list of matchers, all of which must hold; an absent label counts as "". Parsed
- *          once into an arena; regular expressions are compiled then (and released with
- *          selector_fini()). An equality matcher on __name__ whose value has four or five
- *          colons means __profile_type__ (its first five parts).
+ * Shape    a list of matchers, all of which must hold; an absent label counts as "".
+ *          Parsed once into an arena; regular expressions are compiled then (and released
+ *          with selector_fini()). An equality matcher on __name__ whose value has four or
+ *          five colons means __profile_type__ (its first five parts).
  * Errors   ERROR_INVALID: "LINE:COLUMN: parse error: ...". Columns count bytes from 1.
  * Threads  read-only after parsing; share freely.
  * Source   read specification, 3.4.3 and 1.2
@@ -54,8 +54,9 @@ int selector_parse(struct selector *selector, struct str text, struct error *err
 int selector_add_equal(struct selector *selector, struct str name, struct str value,
                        struct error *err);
 
-/* Takes the first matcher on `name` out and gives it as it was written (a __name__ that means
- * a profile type is found as __name__), without its regex; false when there is none. */
+/* Takes the first matcher on `name` out and gives it as it was written (a __name__
+ * that means a profile type is found as __name__), without its regex; false when there
+ * is none. */
 bool selector_take(struct selector *selector, struct str name, struct matcher *out);
 
 bool matcher_matches(const struct matcher *matcher, struct str value);

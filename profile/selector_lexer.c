@@ -41,7 +41,7 @@ int selector_lexer_error(const struct selector_lexer *lexer, size_t at, struct e
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(message, sizeof(message), format, args);
+	(void)vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
 	error_set(err, ERROR_INVALID, "%s", message);
 	return selector_lexer_context(lexer, at, err);

@@ -1,8 +1,8 @@
 /*
  * The tokens of a metric selector.
  *
- * Shape    a pull lexer over borrowed text. Blanks and comments lie between tokens. A string
- *          token carries its value with escapes resolved, in the arena.
+ * Shape    a pull lexer over borrowed text. Blanks and comments lie between tokens. A
+ *          string token carries its value with escapes resolved, in the arena.
  * Errors   ERROR_INVALID: "LINE:COLUMN: parse error: ...", arena_error().
  * Threads  none.
  * Source   read specification, 3.4.3

@@ -1,10 +1,12 @@
 /*
  * The symbols of one window as a reader sees them: what stack ids mean.
  *
- * Shape    columns by id, in chunks of SYMBOLS_CHUNK entries that never move, so that a writer can append while
- *          readers read what was published before. Two trees: stacks over locations (exact) and function stacks over
- *          functions; in both a parent has a smaller id than its children and id 0 is the root (no frame).
- *          A location without lines stands in the function tree as a frame of its own: SYMBOLS_BARE + location.
+ * Shape    columns by id, in chunks of SYMBOLS_CHUNK entries that never move, so that a
+ *          writer can append while readers read what was published before. Two trees:
+ *          stacks over locations (exact) and function stacks over functions; in both a
+ *          parent has a smaller id than its children and id 0 is the root (no frame). A
+ *          location without lines stands in the function tree as a frame of its own:
+ *          SYMBOLS_BARE + location.
  * Threads  any, for ids below the counts that the reader was given.
  * Source   docs/formats/store.md
  */
@@ -62,7 +64,8 @@ struct symbol_function_stack {
 	uint32_t frame; /* function id, or SYMBOLS_BARE + location id */
 };
 
-/* Each column: chunk pointers; entry i is chunks[i >> SYMBOLS_CHUNK_BITS][i & (SYMBOLS_CHUNK - 1)]. */
+/* Each column: chunk pointers; entry i is
+ * chunks[i >> SYMBOLS_CHUNK_BITS][i & (SYMBOLS_CHUNK - 1)]. */
 struct symbols {
 	struct str *const *strings;
 	struct symbol_function *const *functions;
@@ -89,8 +92,8 @@ static inline struct str symbols_string(const struct symbols *symbols, uint32_t 
 }
 
 /*
- * What a merge hands over, once for each window and part: sums over stacks. Ids are ascending, each once, sums are
- * never 0; stack 0 (values without a stack) is left out.
+ * What a merge hands over, once for each window and part: sums over stacks. Ids are
+ * ascending, each once, sums are never 0; stack 0 (values without a stack) is left out.
  */
 struct stack_sums {
 	const struct symbols *symbols;

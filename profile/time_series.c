@@ -231,7 +231,8 @@ static double cell_value(const struct time_series *series, const struct cell *ce
 	return (double)cell->sum / (double)cell->profile_count;
 }
 
-/* The best candidate of a point; *at moves on, since points and candidates come in one order. */
+/* The best candidate of a point; *at moves on, since points and candidates come in one
+ * order. */
 static const struct time_series_exemplar *best_of(struct time_series *series,
                                                   const struct cell *cell, size_t *at)
 {
@@ -246,6 +247,12 @@ static const struct time_series_exemplar *best_of(struct time_series *series,
 	if (*at == series->candidate_count)
 		return NULL;
 	return &series->candidates[*at].exemplar;
+}
+
+/* The right edge of a step; step_of() has seen that it is not past end_ms. */
+static int64_t edge_of(const struct time_series_options *options, int64_t step)
+{
+	return (int64_t)(options->start_ms + (__int128)step * options->step_ms);
 }
 
 /* Sorted cells become points, and runs of one group groups. */
@@ -272,7 +279,7 @@ static void make_groups(struct time_series *series, struct time_series_point *po
 			continue;
 		}
 		*points++ = (struct time_series_point){
-			.time_ms = series->options.start_ms + cell->step * series->options.step_ms,
+			.time_ms = edge_of(&series->options, cell->step),
 			.value = value,
 			.exemplar = best_of(series, cell, &candidate),
 		};

@@ -1,13 +1,13 @@
 /*
  * Points per step: SelectSeries.
  *
- * Shape    profiles' totals go in, in any order; series of points come out, grouped, sorted by
- *          their sum descending (ties by labels) and cut to a limit. The grid starts at
- *          start_ms; a point stands at the right edge of its step. Profiles from one step
- *          before start_ms on belong to the first point; those behind the last edge that is
- *          not past end_ms are left out.
- * Units    milliseconds for the grid (what the wire has; profiles' times count in whole ones),
- *          nanoseconds for profiles.
+ * Shape    profiles' totals go in, in any order; series of points come out, grouped,
+ *          sorted by their sum descending (ties by labels) and cut to a limit. The grid
+ *          starts at start_ms; a point stands at the right edge of its step. Profiles
+ *          from one step before start_ms on belong to the first point; those behind the
+ *          last edge that is not past end_ms are left out.
+ * Units    milliseconds for the grid (what the wire has; profiles' times count in whole
+ *          ones), nanoseconds for profiles.
  * Errors   arena_error(): points are few where profiles are few, however long the grid.
  * Threads  none.
  * Source   read specification, 3.12; collector specification, 3.4 (instant types)
@@ -23,7 +23,8 @@ enum time_series_mean {
 	TIME_SERIES_SUM,     /* of all profiles in the step */
 	TIME_SERIES_AVERAGE, /* sum / profiles: the request's AVERAGE */
 
-	/* Per series the mean over its profiles in the step, then the sum over series: gauges. */
+	/* Per series the mean over its profiles in the step, then the sum over series:
+	 * gauges. */
 	TIME_SERIES_MEAN_SERIES,
 };
 
@@ -68,8 +69,8 @@ struct time_series;
 int time_series_new(const struct time_series_options *options, struct arena *arena,
                     struct time_series **out, struct error *err);
 
-/* The group of a series: `series` is any number that tells series of this query apart, dense
- * from 0. The labels' bytes are copied. */
+/* The group of a series: `series` is any number that tells series of this query apart,
+ * dense from 0. The labels' bytes are copied. */
 int time_series_add_series(struct time_series *series, uint32_t number,
                            const struct label_set *labels, struct error *err);
 
