@@ -25,6 +25,7 @@ void error_json_connect(const struct error *err, struct http_response *response)
 
 /*
  * {"code":...,"message":...} and a newline, nosniff: /ingest and tenant errors of plain
- * routes. The code's name follows from the status (ingest specification, 1.6).
+ * routes. With 503 also Retry-After. The code's name follows from the status (ingest
+ * specification, 1.6).
  */
 void error_json_plain(int status, const char *message, struct http_response *response);
