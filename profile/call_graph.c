@@ -1,5 +1,6 @@
 #include "profile/call_graph.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -74,6 +75,7 @@ static bool step(struct builder *builder, struct walk *walk, uint32_t any_node)
 		walk->is_residual = true;
 		return true;
 	}
+	assert(builder->graph->nodes); /* what is kept has its place */
 	node = &builder->graph->nodes[at];
 	if (node->seen != walk->sample) {
 		node->seen = walk->sample;
@@ -120,8 +122,8 @@ static bool add_sample(struct builder *builder, size_t index)
 }
 
 /* Counts all samples into the nodes that stand in the graph already. */
-static int count_samples(const struct frames *frames, struct call_graph *graph, struct arena *arena,
-                         struct error *err)
+static bool count_samples(const struct frames *frames, struct call_graph *graph,
+                          struct arena *arena)
 {
 	const struct uuid random = uuid_random();
 	struct builder builder = { .frames = frames, .graph = graph, .arena = arena };
@@ -129,8 +131,8 @@ static int count_samples(const struct frames *frames, struct call_graph *graph, 
 	memcpy(&builder.secret, random.bytes, sizeof(builder.secret));
 	for (size_t i = 0; i < frames->profile->sample_count; i++)
 		if (!add_sample(&builder, i))
-			return arena_error(arena, err);
-	return 0;
+			return false;
+	return true;
 }
 
 struct namer {
@@ -167,8 +169,7 @@ static struct str bare_name(const struct profile *profile, const struct profile_
 }
 
 /* A node for each name; every node is kept for now. */
-static int name_frames(struct frames *frames, struct call_graph *graph, struct arena *arena,
-                       struct error *err)
+static bool name_frames(struct frames *frames, struct call_graph *graph, struct arena *arena)
 {
 	const struct profile *profile = frames->profile;
 	const struct uuid random = uuid_random();
@@ -178,13 +179,13 @@ static int name_frames(struct frames *frames, struct call_graph *graph, struct a
 	frames->functions = arena_array(arena, profile->function_count, sizeof(uint32_t));
 	frames->locations = arena_array(arena, profile->location_count, sizeof(uint32_t));
 	if (!frames->functions || !frames->locations)
-		return arena_error(arena, err);
+		return false;
 	for (size_t i = 0; i < profile->function_count; i++) {
 		const struct str name = profile->strings[profile->functions[i].name];
 
 		frames->functions[i] = node_of(&namer, name.length > 0 ? name : STR("(no name)"));
 		if (frames->functions[i] == NO_NODE)
-			return arena_error(arena, err);
+			return false;
 	}
 	for (size_t i = 0; i < profile->location_count; i++) {
 		const struct profile_location *location = &profile->locations[i];
@@ -193,12 +194,12 @@ static int name_frames(struct frames *frames, struct call_graph *graph, struct a
 			continue;
 		frames->locations[i] = node_of(&namer, bare_name(profile, location, arena));
 		if (frames->locations[i] == NO_NODE)
-			return arena_error(arena, err);
+			return false;
 	}
 	frames->kept = arena_array_raw(arena, graph->node_count, sizeof(uint32_t));
 	for (uint32_t i = 0; frames->kept && i < graph->node_count; i++)
 		frames->kept[i] = i;
-	return frames->kept ? 0 : arena_error(arena, err);
+	return frames->kept != NULL;
 }
 
 struct ranked {
@@ -313,9 +314,8 @@ int call_graph_make(const struct profile *profile, size_t max_nodes, struct aren
 		*out = graph;
 		return 0;
 	}
-	if (name_frames(&frames, &all, arena, err) < 0 ||
-	    count_samples(&frames, &all, arena, err) < 0)
-		return -1;
+	if (!name_frames(&frames, &all, arena) || !count_samples(&frames, &all, arena))
+		return arena_error(arena, err);
 	graph.function_count = used_nodes(&all);
 	ranked = rank_nodes(&all, arena);
 	graph.nodes = arena_array_raw(arena, all.node_count, sizeof(*graph.nodes));
@@ -332,8 +332,8 @@ int call_graph_make(const struct profile *profile, size_t max_nodes, struct aren
 		graph.nodes[graph.node_count++] =
 			(struct call_node){ .name = all.nodes[node].name };
 	}
-	if (count_samples(&frames, &graph, arena, err) < 0)
-		return -1;
+	if (!count_samples(&frames, &graph, arena))
+		return arena_error(arena, err);
 	if (graph.edge_count > 0)
 		qsort(graph.edges, graph.edge_count, sizeof(*graph.edges), compare_edges);
 	*out = graph;

@@ -100,33 +100,29 @@ static uint32_t add_frames(const struct merge_tables *tables, struct function_tr
 	return name.data ? function_tree_child(tree, node, name) : FUNCTION_TREE_NONE;
 }
 
-/* The function tree of all stacks; nodes[stack] is the node of its leaf. */
-static int make_tree(const struct merge_tables *tables, struct function_tree **out_tree,
-                     uint32_t **out_nodes, struct error *err)
+/* The function tree of all stacks; nodes[stack] becomes the node of its leaf. NULL with *err
+ * filled when the arena is full. */
+static struct function_tree *make_tree(const struct merge_tables *tables, uint32_t *nodes,
+                                       struct error *err)
 {
-	uint32_t *nodes = arena_array(tables->arena, tables->stack_count, sizeof(*nodes));
-	struct function_tree *tree;
+	struct function_tree *tree = NULL;
 
-	if (!nodes)
-		return arena_error(tables->arena, err);
 	if (function_tree_new(tables->arena, &tree, err) < 0)
-		return -1;
+		return NULL;
 	for (size_t i = 1; i < tables->stack_count; i++) {
 		const struct merged_stack *stack = &tables->stacks[i];
 		int64_t *self;
 
 		nodes[i] = add_frames(tables, tree, nodes[stack->parent],
 		                      &tables->locations[stack->location]);
-		if (nodes[i] == FUNCTION_TREE_NONE)
-			return arena_error(tables->arena, err);
+		if (nodes[i] == FUNCTION_TREE_NONE) {
+			arena_error(tables->arena, err);
+			return NULL;
+		}
 		self = &tree->nodes[nodes[i]].self;
 		*self = (int64_t)((uint64_t)*self + (uint64_t)stack->value);
 	}
-	if (function_tree_finish(tree, err) < 0)
-		return -1;
-	*out_tree = tree;
-	*out_nodes = nodes;
-	return 0;
+	return function_tree_finish(tree, err) < 0 ? NULL : tree;
 }
 
 static uint32_t other_location(struct merge_tables *tables)
@@ -146,17 +142,17 @@ static uint32_t other_location(struct merge_tables *tables)
 int merge_result_cut(struct merge_tables *tables, int64_t max_nodes, struct error *err)
 {
 	const size_t count = tables->stack_count;
-	struct function_tree *tree = NULL;
-	uint32_t *nodes = NULL;
+	struct function_tree *tree;
+	uint32_t *nodes = arena_array(tables->arena, count, sizeof(*nodes));
 	uint32_t *targets = arena_array(tables->arena, count, sizeof(*targets));
 	int64_t min_value;
 	int64_t *values;
 	uint32_t other;
 
-	if (!targets)
+	if (!nodes || !targets)
 		return arena_error(tables->arena, err);
-	if (make_tree(tables, &tree, &nodes, err) < 0 ||
-	    function_tree_min_value(tree, max_nodes, &min_value, err) < 0)
+	tree = make_tree(tables, nodes, err);
+	if (!tree || function_tree_min_value(tree, max_nodes, &min_value, err) < 0)
 		return -1;
 	if (min_value <= 0)
 		return 0;

@@ -131,7 +131,10 @@ static int read_escape(struct selector_lexer *lexer, int quote, char *to, size_t
 	uint32_t number = 0;
 
 	if (letter || c == quote) {
-		to[(*length)++] = letter ? bytes[letter - letters] : (char)c;
+		to[*length] = lexer->text.data[lexer->at + 1];
+		if (letter)
+			to[*length] = bytes[letter - letters];
+		++*length;
 		lexer->at += 2;
 		return 0;
 	}
