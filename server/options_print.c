@@ -33,16 +33,47 @@ static void add_key(struct strbuf *out, struct str name)
 		strbuf_add_byte(out, name.data[i] == '-' ? '_' : name.data[i]);
 }
 
-/* Plain where that is safe, else in single quotes. */
+static bool is_plain(const char *text)
+{
+	if (text[0] == '\0' || text[0] == '.' || text[0] == '-')
+		return false;
+	for (const char *c = text; *c; c++)
+		if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+		      (*c >= '0' && *c <= '9') || strchr("./_-", *c)))
+			return false;
+	return true;
+}
+
+static bool has_control(const char *text)
+{
+	for (const char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return true;
+	return false;
+}
+
+/* Line ends fold between single quotes; double quotes know escapes. */
+static void add_escaped(struct strbuf *out, const char *text)
+{
+	strbuf_add_byte(out, '"');
+	for (const char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			strbuf_printf(out, "\\x%02x", (unsigned)*c);
+		else if (*c == '"' || *c == '\\')
+			strbuf_printf(out, "\\%c", *c);
+		else
+			strbuf_add_byte(out, *c);
+	strbuf_add_byte(out, '"');
+}
+
 static void add_value(struct strbuf *out, const char *text)
 {
-	bool is_plain = text[0] != '\0' && text[0] != '.' && text[0] != '-';
-
-	for (const char *c = text; *c && is_plain; c++)
-		is_plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-		           (*c >= '0' && *c <= '9') || strchr("./_-", *c);
-	if (is_plain) {
+	if (is_plain(text)) {
 		strbuf_add_text(out, text);
+		return;
+	}
+	if (has_control(text)) {
+		add_escaped(out, text);
 		return;
 	}
 	strbuf_add_byte(out, '\'');
