@@ -1,11 +1,11 @@
 /*
  * The formats of /ingest: one row each, and which one a request means.
  *
- * Shape    a decoder turns a body into pairs of a pprof and its labels, for the pipeline of
- *          profile/ingest.h. A new format is a new row in format.c and a decoder.
- * Errors   a decoder fills *err and leaves in out->stage how far it came, for the route answers
- *          a body that does not parse otherwise than a profile that cannot be stored. Codes:
- *          ERROR_INVALID, ERROR_TOO_LARGE, arena_error().
+ * Shape    a decoder turns a body into pairs of a pprof and its labels, for the pipeline
+ *          of profile/ingest.h. A new format is a new row in format.c and a decoder.
+ * Errors   a decoder fills *err and leaves in out->stage how far it came, for the route
+ *          answers a body that does not parse otherwise than a profile that cannot be
+ *          stored. Codes: ERROR_INVALID, ERROR_TOO_LARGE, arena_error().
  * Threads  none.
  * Source   ingest specification, 3.1 and 3.5
  */

@@ -37,7 +37,7 @@ static bool is_allowed(uint32_t rune, enum character_class class)
 	return class == APP_CHARACTERS && (rune == '-' || rune == '/');
 }
 
-/* Refuses the first character that does not belong into `text`, with its name in the message. */
+/* Refuses the first character that does not belong into `text`, and names it. */
 static int check_characters(struct str text, enum character_class class, struct error *err)
 {
 	struct str rest = text;
@@ -149,7 +149,7 @@ int ingest_name_parse(struct str text, struct arena *arena, struct ingest_name *
 	if (arena_overflowed(arena))
 		return arena_error(arena, err);
 
-	/* The delimiters are ASCII, so bytes will do; the end of the text ends the application. */
+	/* Delimiters are ASCII, so bytes will do; the text's end ends the application. */
 	for (size_t i = 0; i <= text.length; i++) {
 		const int c = i < text.length ? text.data[i] : '{';
 

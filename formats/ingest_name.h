@@ -3,8 +3,8 @@
  *
  * Shape    read by a state machine without quoting or escaping; bytes that are no UTF-8
  *          become U+FFFD first. Text behind the closing brace is ignored, a label that is
- *          never closed is lost, the last of two equal keys wins. Keys that begin with "__"
- *          are dropped, but for __session_id__ and for __name__, which replaces the
+ *          never closed is lost, the last of two equal keys wins. Keys that begin with
+ *          "__" are dropped, but for __session_id__ and for __name__, which replaces the
  *          application.
  * Errors   ERROR_INVALID with the reference's words; ERROR_TOO_LARGE past
  *          INGEST_NAME_LABELS_MAX; arena_error() when the arena is full.

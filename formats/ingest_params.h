@@ -1,9 +1,9 @@
 /*
  * What the query of /ingest says beside the body.
  *
- * Shape    the first value of a parameter counts, unknown ones are ignored. Only `name` is
- *          required: everything else falls back to its default when it is absent or makes no
- *          sense.
+ * Shape    the first value of a parameter counts, unknown ones are ignored. Only `name`
+ *          is required: everything else falls back to its default when it is absent or
+ *          makes no sense.
  * Units    times are Unix nanoseconds, the sample rate is in Hz.
  * Errors   those of url_query_parse(), and of ingest_name_parse() behind "name: ".
  * Threads  none.
@@ -29,8 +29,8 @@ int ingest_params_parse(struct str query, int64_t now_unix_ns, struct arena *are
                         struct ingest_params *out, struct error *err);
 
 /*
- * The labels that every format gives a profile: metric, spy, those of the name, and `service`
- * as service_name unless the name has one. There is room for one more label.
+ * The labels that every format gives a profile: metric, spy, those of the name, and
+ * `service` as service_name unless the name has one. There is room for one more label.
  */
 int ingest_params_labels(const struct ingest_params *params, struct str metric, struct str service,
                          struct arena *arena, struct label_set *out, struct error *err);

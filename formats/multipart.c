@@ -64,8 +64,8 @@ int multipart_init(struct multipart *reader, struct str content_type, struct str
 }
 
 /*
- * Bytes of what may follow a delimiter at `at`: "--" behind the last part (*out_last), else
- * blanks and a line end. 0 when the delimiter is just text that looks like one.
+ * Bytes of what may follow a delimiter at `at`: "--" behind the last part (*out_last),
+ * else blanks and a line end. 0 when the delimiter is just text that looks like one.
  */
 static size_t line_rest(struct str at, bool *out_last)
 {
@@ -82,8 +82,9 @@ static size_t line_rest(struct str at, bool *out_last)
 }
 
 /*
- * Takes everything up to the next boundary line and that line off the body. The content ends
- * before the line end that belongs to the boundary. False when there is no boundary any more.
+ * Takes everything up to the next boundary line and that line off the body. The content
+ * ends before the line end that belongs to the boundary. False when there is no boundary
+ * any more.
  */
 static bool take_to_boundary(struct multipart *reader, struct str *out_content)
 {

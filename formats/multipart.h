@@ -4,9 +4,10 @@
  * Shape    parts in the order of the body; name, file name and content are views into it.
  *          A boundary may be quoted; line ends may be CRLF or LF; text before the first
  *          boundary and behind the last one is ignored. Content is not decoded.
- * Units    at most MULTIPART_PARTS_MAX parts with MULTIPART_HEAD_MAX bytes of headers each.
- * Errors   ERROR_INVALID for a content type without a usable boundary and for a body that does
- *          not end in its last boundary, ERROR_TOO_LARGE past a limit.
+ * Units    at most MULTIPART_PARTS_MAX parts with MULTIPART_HEAD_MAX bytes of headers
+ *          each.
+ * Errors   ERROR_INVALID for a content type without a usable boundary and for a body that
+ *          does not end in its last boundary, ERROR_TOO_LARGE past a limit.
  * Threads  none.
  * Source   RFC 7578 and RFC 2046, 5.1; ingest specification, 3.7
  *
@@ -50,7 +51,7 @@ int multipart_init(struct multipart *reader, struct str content_type, struct str
 int multipart_next(struct multipart *reader, struct multipart_part *out, struct error *err);
 
 /*
- * The value of a parameter in a header such as `form-data; name="a"`: what stands between the
- * quotes, escapes as they are. {NULL, 0} when there is none.
+ * The value of a parameter in a header such as `form-data; name="a"`: what stands between
+ * the quotes, escapes as they are. {NULL, 0} when there is none.
  */
 struct str multipart_parameter(struct str header, const char *name);

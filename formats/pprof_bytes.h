@@ -3,8 +3,8 @@
  *
  * Shape    told by the first two bytes. A plain profile stays where it is.
  * Units    at most limit_bytes after decompression; 0: PPROF_BYTES_MAX.
- * Errors   ERROR_INVALID for what is too short or damaged, ERROR_TOO_LARGE past the limit,
- *          arena_error() when the arena is full.
+ * Errors   ERROR_INVALID for what is too short or damaged, ERROR_TOO_LARGE past the
+ *          limit, arena_error() when the arena is full.
  * Threads  none.
  * Source   ingest specification, 1.5 and 2.1
  */

@@ -1,9 +1,9 @@
 /*
  * Builds a profile from stacks of frame names, for formats that know nothing else.
  *
- * Shape    one function and one location for each distinct frame, one sample for each distinct
- *          stack; values of equal stacks add up, in arithmetic modulo 2^64. Names are views
- *          that must outlive the profile.
+ * Shape    one function and one location for each distinct frame, one sample for each
+ *          distinct stack; values of equal stacks add up, in arithmetic modulo 2^64.
+ *          Names are views that must outlive the profile.
  * Errors   ERROR_TOO_LARGE past max_stacks; arena_error() when the arena is full.
  * Threads  none.
  * Source   ingest specification, 3.6
@@ -82,8 +82,8 @@ bool profile_builder_is_empty(const struct profile_builder *builder);
 bool profile_builder_is_utf8(const struct profile_builder *builder);
 
 /*
- * Makes the profile: one mapping, string 0 empty, stacks leaf first, no time. encoded_bytes is
- * what pprof would need, to a few bytes.
+ * Makes the profile: one mapping, string 0 empty, stacks leaf first, no time.
+ * encoded_bytes is what pprof would need, to a few bytes.
  */
 int profile_builder_finish(const struct profile_builder *builder,
                            const struct profile_builder_type *type, struct pprof_input *out,

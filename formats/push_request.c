@@ -155,7 +155,7 @@ int push_request_decode(struct str message, struct arena *arena, struct push_req
 
 /* ---- JSON ---- */
 
-/* A field by its JSON name or its name in the .proto file; *out is NULL for absent and null. */
+/* A field by its JSON or its .proto name; *out is NULL when it is absent or null. */
 static int find_field(const struct json *message, const char *name, const char *proto_name,
                       const struct json **out, struct error *err)
 {

@@ -1,9 +1,10 @@
 /*
  * push.v1.PushRequest: some series, each with its labels and raw profiles.
  *
- * Shape    decoded from protobuf, everything a view into the message; or from JSON, everything
- *          a copy in the arena. Annotations and unknown fields are skipped.
- * Errors   ERROR_INVALID for what is no such message, arena_error() when the arena is full.
+ * Shape    decoded from protobuf, everything a view into the message; or from JSON,
+ *          everything a copy in the arena. Annotations and unknown fields are skipped.
+ * Errors   ERROR_INVALID for what is no such message, arena_error() when the arena is
+ *          full.
  * Threads  none.
  * Source   ingest specification, 4.1 and 4.3; read specification, 2.8
  */
@@ -31,6 +32,6 @@ struct push_request {
 int push_request_decode(struct str message, struct arena *arena, struct push_request *out,
                         struct error *err);
 
-/* From protobuf's JSON: both styles of names, base64 of both alphabets, null as absent. */
+/* From protobuf's JSON: both styles of names and of base64, null as absent. */
 int push_request_parse(struct str text, struct arena *arena, struct push_request *out,
                        struct error *err);

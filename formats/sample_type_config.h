@@ -2,8 +2,8 @@
  * What an older client says about the sample types of its profile: the form part
  * sample_type_config.
  *
- * Shape    a JSON object by sample type. Only display names matter to us, and only for the
- *          choice of the metric's name.
+ * Shape    a JSON object by sample type. Only display names matter to us, and only for
+ *          the choice of the metric's name.
  * Errors   ERROR_INVALID for what is no such object, ERROR_TOO_LARGE past
  *          SAMPLE_TYPE_CONFIG_MAX types.
  * Threads  none.

@@ -1,6 +1,6 @@
 /*
- * Sizes as the reference's messages have them: "4.2 MB" in powers of 1000, "4.0 MiB" in powers
- * of 1024.
+ * Sizes as the reference's messages have them: "4.2 MB" in powers of 1000, "4.0 MiB" in
+ * powers of 1024.
  *
  * Shape    one decimal below ten, none from ten on; bytes as they are: "123 B".
  * Threads  any.

@@ -1,5 +1,6 @@
 /*
- * POST /ingest and /pyroscope/ingest: one body of any format, its name and times in the query.
+ * POST /ingest and /pyroscope/ingest: one body of any format, its name and times in the
+ * query.
  *
  * Source   ingest specification, 1.3, 1.6 and 3
  */

@@ -33,7 +33,7 @@ struct ingestion *ingestion_begin(struct exchange *exchange, const char *format,
 
 static void keep_failure(struct ingestion *ingestion, const struct ingestion_failure *failure)
 {
-	/* The sender may cure a shortage of ours by sending again: that decides the answer. */
+	/* What sending again may cure decides the answer: a shortage of ours. */
 	const size_t place = failure->err.code == ERROR_UNAVAILABLE ? 0 : ingestion->failure_count;
 	struct ingestion_failure kept = *failure;
 

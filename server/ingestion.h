@@ -1,10 +1,10 @@
 /*
  * The profiles of one write request on their way into the store.
  *
- * Shape    a handler begins one, gives it every profile that it decoded (or what was wrong
- *          with it), and ends it. Profiles are independent: each is tried, those that are good
- *          are committed together, and then the request is answered; it fails when any of them
- *          failed. Lives in the request's arena.
+ * Shape    a handler begins one, gives it every profile that it decoded (or what was
+ *          wrong with it), and ends it. Profiles are independent: each is tried, those
+ *          that are good are committed together, and then the request is answered; it
+ *          fails when any of them failed. Lives in the request's arena.
  * Errors   of a profile: kept, counted in the metrics by reason, and told to the answer.
  * Threads  the handler's until ingestion_end(); the answer may be written by the store's
  *          writer thread.
@@ -42,8 +42,9 @@ struct ingestion {
 	int64_t now_unix_ns;
 
 	/*
-	 * Writes the response; called once when everything is committed or there was nothing,
-	 * with err NULL, and once more when the store has refused, with its error.
+	 * Writes the response; called once when everything is committed or there was
+	 * nothing, with err NULL, and once more when the store has refused, with its
+	 * error.
 	 */
 	void (*answer)(struct ingestion *ingestion, const struct error *err);
 
@@ -82,7 +83,7 @@ enum exchange_state ingestion_end(struct ingestion *ingestion);
 const struct error *ingestion_error(const struct ingestion *ingestion);
 
 /*
- * Appends all failures as the reference tells them: "push series with index 0 and id  failed:
- * invalid_argument: ...", several of them as "2 errors: ...; ...".
+ * Appends all failures as the reference tells them: "push series with index 0 and id
+ * failed: invalid_argument: ...", several of them as "2 errors: ...; ...".
  */
 void ingestion_describe(const struct ingestion *ingestion, struct strbuf *out);

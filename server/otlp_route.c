@@ -1,6 +1,6 @@
 /*
- * POST /v1development/profiles: known, and refused in the words of its own protocol. Exporters
- * do not repeat what is answered 501.
+ * POST /v1development/profiles: known, and refused in the words of its own protocol.
+ * Exporters do not repeat what is answered 501.
  *
  * Source   ingest specification, 1.1 and 1.6
  */

@@ -21,7 +21,7 @@ static enum exchange_state refuse(struct exchange *exchange, const struct error 
 	return EXCHANGE_DONE;
 }
 
-/* The innermost text of one of the errors; what was good stands in the response already. */
+/* The innermost text of one of the errors; the good answer stands there already. */
 static void answer(struct ingestion *ingestion, const struct error *err)
 {
 	if (!err)

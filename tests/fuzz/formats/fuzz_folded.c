@@ -1,5 +1,6 @@
 /*
- * Folded text and lines on any bytes: what comes out refers only to what is there, and adds up.
+ * Folded text and lines on any bytes: what comes out refers only to what is there, and
+ * adds up.
  */
 #include <assert.h>
 

@@ -1,5 +1,6 @@
 /*
- * Forms: the first line is the content type, the rest the body. Parts lie in the body, in order.
+ * Forms: the first line is the content type, the rest the body. Parts lie in the body, in
+ * order.
  */
 #include <assert.h>
 

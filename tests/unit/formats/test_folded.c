@@ -156,11 +156,13 @@ static void failures_say_how_far_the_body_was_good(void **state)
 		{ "name=svc.cpu", "a \n", FORMAT_PARSING,
 		  "strconv.Atoi: parsing \"\": invalid syntax" },
 		{ "name=svc.app", BODY, FORMAT_STORING,
-		  "pyroscopeIngesterAdapter failed to convert metadata: unknown profile type: app" },
+		  "pyroscopeIngesterAdapter failed to convert metadata: unknown profile "
+		  "type: app" },
 		{ "name=svc.", BODY, FORMAT_STORING,
 		  "pyroscopeIngesterAdapter failed to convert metadata: unknown profile type: " },
 		{ "name=svc.cpu", "main;\xff 10\n", FORMAT_STORING,
-		  "pyroscopeIngesterAdapter failed to marshal pprof: string field contains invalid UTF-8" },
+		  "pyroscopeIngesterAdapter failed to marshal pprof: string field contains "
+		  "invalid UTF-8" },
 	};
 
 	(void)state;

@@ -61,7 +61,8 @@ static void forms_are_taken_apart(void **state)
 		  "NAME=a\r\n\r\n1\r\n--X--",
 		  "a(f.x)=1|" },
 		{ "multipart/form-data; boundary=X",
-		  "--X\r\nContent-Disposition: form-data; filename=\"a;name=b\\\".c\"; name=\"n\"\r\n\r\n1\r\n--X--",
+		  "--X\r\nContent-Disposition: form-data; filename=\"a;name=b\\\".c\"; "
+		  "name=\"n\"\r\n\r\n1\r\n--X--",
 		  "n(a;name=b\\\".c)=1|" },
 		{ "multipart/form-data; boundary=X", "--X\r\n\r\nbare\r\n--X--", "()=bare|" },
 	};

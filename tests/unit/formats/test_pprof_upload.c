@@ -12,7 +12,9 @@
 
 #define ARENA_BYTES ((size_t)16 << 20)
 #define FORM_TYPE   "multipart/form-data; boundary=X-BOUNDARY"
-#define CONFIG      "{\"samples\":{\"units\":\"samples\",\"display-name\":\"cpu\",\"sampled\":true}}"
+#define CONFIG                                                          \
+	"{\"samples\":{\"units\":\"samples\",\"display-name\":\"cpu\"," \
+	"\"sampled\":true}}"
 
 /* One part of a form with CRLF line ends. */
 static void add_part(struct strbuf *form, const char *name, const char *filename,
@@ -201,7 +203,7 @@ static void a_time_in_1970_becomes_from(void **state)
 
 static void old_dotnet_profiles_are_repaired(void **state)
 {
-	/* types cpu/count and alloc-size/count; one location, id 7, whose function has no id */
+	/* types cpu/count and alloc-size/count; location 7, whose function has no id */
 	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_BYTES, NULL);
 	CLEANUP(strbuf_fini) struct strbuf text;
 	const struct str body = vector_unhex(arena, "0a0408011002"
@@ -270,7 +272,8 @@ static void what_is_no_upload_is_refused(void **state)
 		const char *message;
 	} cases[] = {
 		{ "prev_profile", "x",
-		  "unsupported client version. Please update github.com/grafana/pyroscope-go to the latest "
+		  "unsupported client version. Please update "
+		  "github.com/grafana/pyroscope-go to the latest "
 		  "version" },
 		{ "sample_type_config", "[]", "sample_type_config: not a JSON object" },
 		{ "sample_type_config", "{\"a\":5}", "sample_type_config: \"a\" has a wrong type" },

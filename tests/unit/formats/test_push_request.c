@@ -95,7 +95,7 @@ static void an_empty_message_is_an_empty_request(void **state)
 static void unknown_fields_and_annotations_are_skipped(void **state)
 {
 	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_BYTES, NULL);
-	/* series{ annotations{..}, field 9 varint, samples{ raw "x", fixed64 field 7 } }, field 5 */
+	/* series{ annotations, field 9, samples{ "x", "y", fixed64 field 7 } }, field 5 */
 	const struct str message = vector_unhex(arena, "0a17"
 	                                               "1a020a00"
 	                                               "4805"

@@ -1,6 +1,6 @@
 /*
- * The pprof of the ingest specification, 8.5: types samples/count and cpu/nanoseconds, stacks
- * main;work (3, 30000000, label vm=work) and main (1, 10000000), file main.go.
+ * The pprof of the ingest specification, 8.5: types samples/count and cpu/nanoseconds,
+ * stacks main;work (3, 30000000, label vm=work) and main (1, 10000000), file main.go.
  */
 #pragma once
 

@@ -100,7 +100,8 @@ static void refusals_have_the_status_of_format_and_stage(void **state)
 		{ "name=svc.cpu", "a x\n", 422,
 		  "{\"code\":\"unknown\",\"message\":\"strconv.Atoi: parsing \\\"x\\\": invalid syntax\"}\n" },
 		{ "name=svc.app", "a 1\n", 400,
-		  "{\"code\":\"invalid_argument\",\"message\":\"pyroscopeIngesterAdapter failed to convert metadata: "
+		  "{\"code\":\"invalid_argument\",\"message\":\"pyroscopeIngesterAdapter failed "
+		  "to convert metadata: "
 		  "unknown profile type: app\"}" },
 		{ "name=svc.cpu&from=1600000000", "a 1\n", 400, "is outside of ingestion window" },
 		{ "name=svc.cpu{service_name=}", "a 1\n", 400, "service name is not provided" },
@@ -113,7 +114,8 @@ static void refusals_have_the_status_of_format_and_stage(void **state)
 		  "\x32\x01x\x32\x03"
 		  "cpu\x48\x01",
 		  422,
-		  "pushing IngestInput-pprof failed push series with index 0 and id  failed: invalid_argument: empty "
+		  "pushing IngestInput-pprof failed push series with index 0 and id  "
+		  "failed: invalid_argument: empty "
 		  "profile\"}\n" },
 		{ "name=svc&format=jfr", "x", 422, "format jfr is not supported" },
 		{ "name=svc&format=trie", "x", 422, "format trie is not supported" },

@@ -1,5 +1,6 @@
 /*
- * A write request against a store that remembers what it was given: handlers without a server.
+ * A write request against a store that remembers what it was given: handlers without a
+ * server.
  */
 #pragma once
 
