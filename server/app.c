@@ -96,8 +96,12 @@ void app_close(struct app *app)
 void app_reload(struct app *app, const struct options *options)
 {
 	struct limits *limits = limits_new(options);
+	struct error err = { 0 };
 
 	limits->before = atomic_load(&app->limits);
 	atomic_store_explicit(&app->limits, limits, memory_order_release);
 	log_set_level((enum log_level)options->log_level);
+	if (sqlite_store_set_retention(app->store, options->storage_retention_ns,
+	                               options->storage_max_bytes, &err) < 0)
+		log_error("setting retention: %s; what was in force stays", err.message);
 }

@@ -168,3 +168,17 @@ int sqlite_store_open(const struct sqlite_store_options *options, struct store *
 	store = NULL;
 	return 0;
 }
+
+int sqlite_store_set_retention(struct store *store, int64_t retention_ns, uint64_t max_bytes,
+                               struct error *err)
+{
+	struct sqlite_store *own = sqlite_store_of(store);
+	struct retention retention = { .age_ns = retention_ns, .max_bytes = max_bytes };
+
+	if (sqlite_store_need_writer(own, err) < 0)
+		return -1;
+	if (retention.max_bytes == 0 &&
+	    retention_default_bytes(own->folder.path, &retention.max_bytes, err) < 0)
+		return -1;
+	return writer_set_retention(own->writer, &retention, err);
+}

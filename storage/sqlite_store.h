@@ -35,3 +35,7 @@ struct sqlite_store_options {
  */
 int sqlite_store_open(const struct sqlite_store_options *options, struct store **out,
                       struct error *err);
+
+/* Puts another age and another number of bytes (0 as above) into force, at any time. */
+int sqlite_store_set_retention(struct store *store, int64_t retention_ns, uint64_t max_bytes,
+                               struct error *err);

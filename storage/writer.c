@@ -64,8 +64,7 @@ static int refuse(const struct writer *writer, struct error *err)
 {
 	if (atomic_load_explicit(&writer->full, memory_order_relaxed))
 		return error_set(err, ERROR_NO_SPACE,
-		                 "the store is over its %llu bytes and nothing old is left",
-		                 (unsigned long long)writer->options.retention.max_bytes);
+		                 "the store is over its budget of bytes and nothing old is left");
 	if (atomic_load_explicit(&writer->starved, memory_order_relaxed))
 		return error_set(err, ERROR_UNAVAILABLE,
 		                 "memory limit: no room for more symbols now");
@@ -336,6 +335,26 @@ int writer_run(struct writer *writer, writer_job run, void *context, struct erro
 		(void)pthread_cond_wait(&writer->ran, &writer->lock);
 	(void)pthread_mutex_unlock(&writer->lock);
 	return job.result;
+}
+
+/* The writer's thread alone reads and changes its retention. */
+static int set_retention(struct writer *writer, void *context, struct error *err)
+{
+	const struct retention *wanted = context;
+
+	(void)err;
+	writer->options.retention.age_ns = wanted->age_ns;
+	writer->options.retention.max_bytes = wanted->max_bytes;
+	(void)apply_retention(writer);
+	return 0;
+}
+
+int writer_set_retention(struct writer *writer, const struct retention *retention,
+                         struct error *err)
+{
+	struct retention wanted = *retention;
+
+	return writer_run(writer, set_retention, &wanted, err);
 }
 
 int writer_open_window(struct writer *writer, struct window *window, struct str tenant,

@@ -40,6 +40,10 @@ int writer_append(struct writer *writer, struct store_write *write, struct error
 typedef int (*writer_job)(struct writer *writer, void *context, struct error *err);
 int writer_run(struct writer *writer, writer_job job, void *context, struct error *err);
 
+/* From now on another age and another number of bytes; what is over goes at once. */
+int writer_set_retention(struct writer *writer, const struct retention *retention,
+                         struct error *err);
+
 /*
  * For jobs: the writing side of a window, which stays open. ERROR_NOT_FOUND when it is
  * not listed any more.

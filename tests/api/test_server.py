@@ -487,6 +487,27 @@ class Life(unittest.TestCase):
             harness.wait_until(lambda: "what was in force stays" in server.log_text())
             self.assertEqual(server.get("/ready").status, 200)
 
+    def test_sighup_puts_another_retention_into_force(self):
+        with harness.Server() as server:
+            server.stop()
+            config = os.path.join(server.folder, "config.yaml")
+            with open(config, "w") as file:
+                file.write("storage:\n  retention: 0\nvalidation:\n  reject_older_than: 0\n")
+            server.options = ["-config.file=" + config]
+            server.start()
+            old = int(time.time()) - 10 * 86400
+            answer = server.push(({"__name__": "process_cpu", "service_name": "old"}, [harness.pprof(
+                {"a;b": 1}, sample_types=["cpu/nanoseconds"], period_type="cpu/nanoseconds", period=1, time_nanos=old * 10**9)]))
+            self.assertEqual(answer.status, 200, answer)
+
+            def types():
+                return server.rpc("ProfileTypes", {"start": (old - 60) * 1000, "end": (old + 60) * 1000}).json
+            self.assertIn("profileTypes", types())
+            with open(config, "w") as file:
+                file.write("storage:\n  retention: 3d\nvalidation:\n  reject_older_than: 0\n")
+            server.process.send_signal(signal.SIGHUP)
+            harness.wait_until(lambda: "profileTypes" not in types(), what="the old day to go")
+
     def test_the_service_manager_is_told(self):
         with harness.Server() as server, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
             server.stop()
