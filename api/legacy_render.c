@@ -72,15 +72,14 @@ static void fill(const struct time_series_group *series, int64_t start_ms, int64
 	}
 }
 
-int legacy_timeline_make(int64_t start_ms, int64_t end_ms, int64_t step_s,
-                         const struct time_series_group *series, struct arena *arena,
-                         struct legacy_timeline *out, struct error *err)
+int legacy_timeline_make(const struct legacy_grid *grid, const struct time_series_group *series,
+                         struct arena *arena, struct legacy_timeline *out, struct error *err)
 {
-	const int64_t step_ms = step_s * MS_PER_S;
-	const int64_t from_ms = floor_to(start_ms, step_ms);
-	const int64_t to_ms = floor_to(end_ms, step_ms);
+	const int64_t step_ms = grid->step_s * MS_PER_S;
+	const int64_t from_ms = floor_to(grid->start_ms, step_ms);
+	const int64_t to_ms = floor_to(grid->end_ms, step_ms);
 
-	*out = (struct legacy_timeline){ .start_s = from_ms / MS_PER_S, .step_s = step_s };
+	*out = (struct legacy_timeline){ .start_s = from_ms / MS_PER_S, .step_s = grid->step_s };
 	if (from_ms >= to_ms)
 		return 0;
 	out->count = ((uint64_t)to_ms - (uint64_t)from_ms) / (uint64_t)step_ms;
@@ -120,10 +119,9 @@ static size_t keep_last(struct legacy_group *groups, size_t count)
 	return kept;
 }
 
-int legacy_groups_make(int64_t start_ms, int64_t end_ms, int64_t step_s,
-                       const struct time_series_result *series, struct str label,
-                       struct arena *arena, struct legacy_group **out, size_t *out_count,
-                       struct error *err)
+int legacy_groups_make(const struct legacy_grid *grid, const struct time_series_result *series,
+                       struct str label, struct arena *arena, struct legacy_group **out,
+                       size_t *out_count, struct error *err)
 {
 	struct legacy_group *groups = arena_array(arena, series->count + 1, sizeof(*groups));
 	size_t count;
@@ -133,8 +131,8 @@ int legacy_groups_make(int64_t start_ms, int64_t end_ms, int64_t step_s,
 	for (size_t i = 0; i < series->count; i++) {
 		groups[i].name = group_name(&series->groups[i].labels, label);
 		groups[i].rank = i;
-		if (legacy_timeline_make(start_ms, end_ms, step_s, &series->groups[i], arena,
-		                         &groups[i].timeline, err) < 0)
+		if (legacy_timeline_make(grid, &series->groups[i], arena, &groups[i].timeline,
+		                         err) < 0)
 			return -1;
 	}
 	qsort(groups, series->count, sizeof(*groups), compare_groups);

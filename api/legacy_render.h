@@ -14,6 +14,13 @@
 #include "profile/profile_type.h"
 #include "profile/time_series.h"
 
+/* The range and step of a document's timelines. */
+struct legacy_grid {
+	int64_t start_ms;
+	int64_t end_ms;
+	int64_t step_s;
+};
+
 struct legacy_timeline {
 	int64_t start_s;
 	int64_t step_s;
@@ -36,22 +43,20 @@ struct legacy_document {
 	size_t group_count;
 };
 
-/* The step that a range's timeline has. */
+/* The step that a range's timelines have. */
 int64_t legacy_timeline_step_s(int64_t start_ms, int64_t end_ms);
 
 /* The timeline of a series, or one of zeros for NULL. */
-int legacy_timeline_make(int64_t start_ms, int64_t end_ms, int64_t step_s,
-                         const struct time_series_group *series, struct arena *arena,
-                         struct legacy_timeline *out, struct error *err);
+int legacy_timeline_make(const struct legacy_grid *grid, const struct time_series_group *series,
+                         struct arena *arena, struct legacy_timeline *out, struct error *err);
 
 /*
  * A timeline for each series, named by its value of `label` ("*" without one), sorted by
  * name; of two with one name the later one stays. Never NULL.
  */
-int legacy_groups_make(int64_t start_ms, int64_t end_ms, int64_t step_s,
-                       const struct time_series_result *series, struct str label,
-                       struct arena *arena, struct legacy_group **out, size_t *out_count,
-                       struct error *err);
+int legacy_groups_make(const struct legacy_grid *grid, const struct time_series_result *series,
+                       struct str label, struct arena *arena, struct legacy_group **out,
+                       size_t *out_count, struct error *err);
 
 /* Appends the document and a newline. */
 void legacy_document_write(const struct legacy_document *document, struct strbuf *out);

@@ -57,7 +57,7 @@ static int read_integer(const ProtobufCFieldDescriptor *field, const struct json
 static int read_uint64(const ProtobufCFieldDescriptor *field, const struct json *value,
                        uint64_t *out, struct error *err)
 {
-	int64_t number;
+	int64_t number = 0;
 
 	/* Nothing that is asked for needs the upper half. */
 	if (read_integer(field, value, 0, INT64_MAX, &number, err) < 0)
@@ -85,7 +85,7 @@ static int read_double(const ProtobufCFieldDescriptor *field, const struct json 
 static int read_enum(const ProtobufCFieldDescriptor *field, const struct json *value, int *out,
                      struct error *err)
 {
-	int64_t number;
+	int64_t number = 0;
 
 	if (json_kind(value) == JSON_TEXT) {
 		const ProtobufCEnumDescriptor *names = field->descriptor;

@@ -165,23 +165,26 @@ static int add_timelines(const struct legacy_request *request, struct read_query
                          struct legacy_timeline *timeline, struct legacy_document *document,
                          struct error *err)
 {
-	const int64_t step_s = legacy_timeline_step_s(query->start_ms, query->end_ms);
-	struct time_series_options options = { .step_ms = step_s * 1000 };
+	const struct legacy_grid grid = {
+		.start_ms = query->start_ms,
+		.end_ms = query->end_ms,
+		.step_s = legacy_timeline_step_s(query->start_ms, query->end_ms),
+	};
+	struct time_series_options options = { .step_ms = grid.step_s * 1000 };
 	struct arena *arena = request->context.arena;
 	struct time_series_result series;
 	struct legacy_group *groups;
 
 	if (read_group_by(request, &options, err) < 0 ||
 	    read_query_run_series(query, &options, read_aggregation(request), &series, err) < 0 ||
-	    legacy_timeline_make(query->start_ms, query->end_ms, step_s,
-	                         series.count == 1 ? &series.groups[0] : NULL, arena, timeline,
-	                         err) < 0)
+	    legacy_timeline_make(&grid, series.count == 1 ? &series.groups[0] : NULL, arena,
+	                         timeline, err) < 0)
 		return -1;
 	document->timeline = timeline;
 	if (options.group_by_count == 0)
 		return 0;
-	if (legacy_groups_make(query->start_ms, query->end_ms, step_s, &series, options.group_by[0],
-	                       arena, &groups, &document->group_count, err) < 0)
+	if (legacy_groups_make(&grid, &series, options.group_by[0], arena, &groups,
+	                       &document->group_count, err) < 0)
 		return -1;
 	document->groups = groups;
 	return 0;

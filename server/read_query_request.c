@@ -105,7 +105,7 @@ typedef int (*filter_adder)(struct sample_filter *filter, const struct str *text
 static int add_to_filter(struct read_query *query, filter_adder add,
                          const ProtobufCBinaryData *items, size_t count, struct error *err)
 {
-	struct str *texts;
+	struct str *texts = NULL;
 
 	if (make_texts(items, count, query->context.arena, &texts, err) < 0)
 		return -1;

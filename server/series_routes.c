@@ -136,7 +136,7 @@ static int run_heatmap(struct exchange *exchange, const Querier__V1__SelectHeatm
 		.limit = request->limit,
 	};
 	struct read_query_context context;
-	enum heatmap_source source;
+	enum heatmap_source source = HEATMAP_PROFILES;
 	struct str *group_by;
 
 	if (check_heatmap(request, &options.step_ms, err) < 0 ||

@@ -51,8 +51,9 @@ static void timeline_is(int64_t start_ms, int64_t end_ms, struct time_series_poi
 	struct strbuf text;
 	struct error err;
 
-	assert_int_equal(
-		legacy_timeline_make(start_ms, end_ms, 15, &series, arena, &timeline, &err), 0);
+	assert_int_equal(legacy_timeline_make(&(struct legacy_grid){ start_ms, end_ms, 15 },
+	                                      &series, arena, &timeline, &err),
+	                 0);
 	strbuf_init(&text, LIMIT);
 	for (size_t i = 0; i < timeline.count; i++)
 		strbuf_printf(&text, "%s%llu", i ? "," : "",
@@ -248,8 +249,8 @@ static void groups_are_named_by_the_first_label_and_the_last_of_a_name_stays(voi
 	size_t count;
 
 	(void)state;
-	assert_int_equal(legacy_groups_make(T0, T0 + 15000, 15, &result, STR("region"), arena,
-	                                    &groups, &count, &err),
+	assert_int_equal(legacy_groups_make(&(struct legacy_grid){ T0, T0 + 15000, 15 }, &result,
+	                                    STR("region"), arena, &groups, &count, &err),
 	                 0);
 	assert_int_equal(count, 2);
 	assert_true(str_equals(groups[0].name, "*"));
@@ -265,7 +266,9 @@ static void a_timeline_larger_than_the_arena_is_an_error(void **state)
 	struct error err = { 0 };
 
 	(void)state;
-	assert_int_equal(legacy_timeline_make(INT64_MIN / 1000000, INT64_MAX / 1000000, 31536000,
+	assert_int_equal(legacy_timeline_make(&(struct legacy_grid){ INT64_MIN / 1000000,
+	                                                             INT64_MAX / 1000000,
+	                                                             31536000 },
 	                                      NULL, arena, &timeline, &err),
 	                 -1);
 	assert_int_equal(err.code, ERROR_TOO_LARGE);
