@@ -5,8 +5,9 @@
 #include "base/id_map.h"
 #include "base/mem.h"
 #include "storage/pair_index.h"
+#include "storage/stack_cache.h"
 
-#define CACHE_MAX (UINT32_C(1) << 20) /* whole stacks; some 30 MB, then it starts anew */
+#define AHEAD 6 /* rows whose slots are fetched before they are looked up; a guess */
 
 struct interner {
 	struct symbol_table *table;
@@ -17,9 +18,7 @@ struct interner {
 	struct id_map locations;
 	struct pair_index stacks;
 	struct pair_index function_stacks;
-	struct id_map cache;     /* row hash -> entry ... */
-	uint32_t *cached_stacks; /* ... -> stack id */
-	uint32_t cached_capacity;
+	struct stack_cache cache; /* by the hash of a row */
 
 	/* of the profile at hand */
 	const struct profile *profile;
@@ -294,25 +293,16 @@ static uint32_t walk(struct interner *interner, const struct stored_row *row)
 static uint32_t add_row(struct interner *interner, const struct stored_row *row,
                         struct hash128 hash)
 {
-	bool is_new;
-	uint32_t entry;
+	uint32_t stack;
 
 	if (row->depth == 0)
 		return 0;
-	if (interner->cache.count >= CACHE_MAX)
-		id_map_reset(&interner->cache);
-	entry = id_map_add(&interner->cache, hash, &is_new);
-	if (!is_new)
-		return interner->cached_stacks[entry];
-	if (entry >= interner->cached_capacity) {
-		interner->cached_capacity =
-			interner->cached_capacity ? interner->cached_capacity * 2 : 1024;
-		interner->cached_stacks = mem_resize(interner->cached_stacks,
-		                                     interner->cached_capacity,
-		                                     sizeof(*interner->cached_stacks));
+	stack = stack_cache_find(&interner->cache, hash);
+	if (!stack) {
+		stack = walk(interner, row);
+		stack_cache_put(&interner->cache, hash, stack);
 	}
-	interner->cached_stacks[entry] = walk(interner, row);
-	return interner->cached_stacks[entry];
+	return stack;
 }
 
 /*
@@ -337,8 +327,11 @@ int interner_add(struct interner *interner, const struct series_profile *profile
 	interner->profile = profile->profile;
 	interner->hashes = hashes;
 	interner->has_location_ids = false;
-	for (size_t i = 0; i < profile->row_count; i++)
+	for (size_t i = 0; i < profile->row_count; i++) {
+		if (i + AHEAD < profile->row_count)
+			stack_cache_prefetch(&interner->cache, hashes->rows[i + AHEAD]);
 		out_stacks[i] = add_row(interner, &profile->rows[i], hashes->rows[i]);
+	}
 	return 0;
 }
 
@@ -395,7 +388,7 @@ static struct hash128 location_key(const struct interner *interner,
 		function.low ^= symbol_table_function(table, line->function)->kind;
 		location_hasher_add(&hasher, function, line->line);
 	}
-	return hasher.hash;
+	return location_hasher_end(&hasher);
 }
 
 int interner_new(struct symbol_table *table, uint64_t key, struct interner **out, struct error *err)
@@ -427,8 +420,7 @@ void interner_free(struct interner *interner)
 	id_map_fini(&interner->locations);
 	pair_index_fini(&interner->stacks);
 	pair_index_fini(&interner->function_stacks);
-	id_map_fini(&interner->cache);
-	free(interner->cached_stacks);
+	stack_cache_fini(&interner->cache);
 	free(interner->location_ids);
 	free(interner->lines);
 	free(interner);
@@ -438,8 +430,7 @@ size_t interner_bytes(const struct interner *interner)
 {
 	return sizeof(*interner) + id_map_bytes(&interner->strings) +
 	       id_map_bytes(&interner->functions) + id_map_bytes(&interner->mappings) +
-	       id_map_bytes(&interner->locations) + id_map_bytes(&interner->cache) +
-	       interner->cached_capacity * sizeof(*interner->cached_stacks) +
+	       id_map_bytes(&interner->locations) + stack_cache_bytes(&interner->cache) +
 	       interner->stacks.slot_count * sizeof(*interner->stacks.slots) +
 	       interner->function_stacks.slot_count * sizeof(*interner->function_stacks.slots) +
 	       interner->location_capacity * sizeof(*interner->location_ids);

@@ -40,17 +40,31 @@ struct hash128 hash_mapping(uint64_t key, struct hash128 file, struct hash128 bu
 void location_hasher_begin(struct location_hasher *hasher, uint64_t key, struct hash128 mapping,
                            uint64_t address)
 {
-	const uint64_t parts[] = { mapping.low, mapping.high, address };
-
-	*hasher = (struct location_hasher){ key, settled(hash128(key, parts, sizeof(parts))) };
+	hasher->key = key;
+	hasher->parts[0] = mapping.low;
+	hasher->parts[1] = mapping.high;
+	hasher->parts[2] = address;
+	hasher->count = 3;
 }
 
 void location_hasher_add(struct location_hasher *hasher, struct hash128 function, int64_t line)
 {
-	const uint64_t parts[] = { hasher->hash.low, hasher->hash.high, function.low, function.high,
-		                   (uint64_t)line };
+	if (hasher->count + 3 > LOCATION_HASHER_PARTS) {
+		const struct hash128 hash = location_hasher_end(hasher);
 
-	hasher->hash = settled(hash128(hasher->key, parts, sizeof(parts)));
+		hasher->parts[0] = hash.low;
+		hasher->parts[1] = hash.high;
+		hasher->count = 2;
+	}
+	hasher->parts[hasher->count++] = function.low;
+	hasher->parts[hasher->count++] = function.high;
+	hasher->parts[hasher->count++] = (uint64_t)line;
+}
+
+struct hash128 location_hasher_end(const struct location_hasher *hasher)
+{
+	return settled(
+		hash128(hasher->key, hasher->parts, hasher->count * sizeof(hasher->parts[0])));
 }
 
 /* ---- one write ---- */
@@ -137,7 +151,7 @@ static void hash_location(struct hashing *hashing, uint32_t index)
 
 		location_hasher_add(&hasher, function_of(hashing, line->function), line->line);
 	}
-	hashing->locations[index] = hasher.hash;
+	hashing->locations[index] = location_hasher_end(&hasher);
 }
 
 /*

@@ -39,11 +39,15 @@ struct hash128 hash_function(uint64_t key, struct hash128 name, struct hash128 s
 struct hash128 hash_mapping(uint64_t key, struct hash128 file, struct hash128 build_id,
                             const struct symbol_mapping *mapping);
 
-/* A location is hashed line by line. */
+/* A location, line by line: gathered, and hashed at once as long as it has few lines. */
+#define LOCATION_HASHER_PARTS 36
+
 struct location_hasher {
 	uint64_t key;
-	struct hash128 hash;
+	size_t count;
+	uint64_t parts[LOCATION_HASHER_PARTS];
 };
 void location_hasher_begin(struct location_hasher *hasher, uint64_t key, struct hash128 mapping,
                            uint64_t address);
 void location_hasher_add(struct location_hasher *hasher, struct hash128 function, int64_t line);
+struct hash128 location_hasher_end(const struct location_hasher *hasher);

@@ -12,7 +12,7 @@
 #define CHECK_ROWS 256
 
 void query_begin(struct query *query, struct sqlite_store *store, const struct store_query *asked,
-                const struct store_parts *parts)
+                 const struct store_parts *parts)
 {
 	*query = (struct query){ .store = store, .asked = asked, .parts = parts };
 	query->scratch = arena_new(2 * PAGE_RAW_MAX, store->budget);

@@ -53,7 +53,7 @@ typedef int (*query_window_visitor)(struct query *query, struct query_window *wi
                                     struct error *err);
 
 void query_begin(struct query *query, struct sqlite_store *store, const struct store_query *asked,
-                const struct store_parts *parts);
+                 const struct store_parts *parts);
 void query_end(struct query *query);
 
 /* Calls visit for each window with a matching series. */
