@@ -24,9 +24,10 @@ static inline ProtobufCBinaryData proto_bytes(struct str text)
 	return (ProtobufCBinaryData){ .len = text.length, .data = data.theirs };
 }
 
+/* Never without data: an absent text is an empty one. */
 static inline struct str proto_str(ProtobufCBinaryData bytes)
 {
-	return str_make(bytes.data, bytes.len);
+	return bytes.len ? str_make(bytes.data, bytes.len) : STR("");
 }
 
 /*
