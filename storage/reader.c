@@ -7,9 +7,9 @@
 #include "storage/window.h"
 #include "storage/window_file.h"
 
-#define BATCH_ROWS  4096
-#define BATCH_BYTES ((size_t)1 << 20) /* a batch ends when it has this many; one row may pass it */
-#define BODY_MAX    ((size_t)1 << 30) /* SQLite's own limit */
+#define BATCH_ROWS  512
+#define BATCH_BYTES ((size_t)256 << 10) /* then a batch ends; one row may pass it */
+#define BODY_MAX    ((size_t)1 << 30)   /* SQLite's own limit */
 
 #define ROW_WHERE                                                                  \
 	" WHERE p.grp = ?1 AND p.time >= ?2 AND p.time <= ?3 AND (p.time > ?2 OR " \

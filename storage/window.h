@@ -16,7 +16,7 @@
 #include "storage/window_name.h"
 #include "storage/window_tables.h"
 
-#define WINDOW_IDLE_READERS 4 /* connections kept for the next query; a guess */
+#define WINDOW_IDLE_READERS 2 /* connections kept for the next query; a guess */
 
 struct window_writer;
 

@@ -160,7 +160,7 @@ int window_file_open_to_read(const char *path, struct database **out, struct err
 	}
 	if (format == 0)
 		return error_set(err, ERROR_NOT_FOUND, "%s is not made yet", path);
-	if (database_run(database, "PRAGMA cache_size=-1024; PRAGMA temp_store=MEMORY", err) < 0)
+	if (database_run(database, "PRAGMA cache_size=-256; PRAGMA temp_store=MEMORY", err) < 0)
 		return -1;
 	*out = TAKE(database);
 	return 0;

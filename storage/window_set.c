@@ -330,24 +330,37 @@ struct window *window_set_last(struct window_set *set, const char *folder,
 	return found;
 }
 
+/* A new tenant's folder, which a power cut does not take away again. */
+static int make_folder(const struct window_set *set, const char *folder, struct error *err)
+{
+	CLEANUP(mem_freep) char *path = mem_zalloc(strlen(set->path) + strlen(folder) + 2, 1);
+	CLEANUP(close_folder) DIR *parent = opendir(set->path);
+
+	(void)sprintf(path, "%s/%s", set->path, folder);
+	if (mkdir(path, 0750) < 0) {
+		if (errno == EEXIST)
+			return 0;
+		return error_set_errno(err, errno, "folder of a tenant, %s", path);
+	}
+	if (!parent || fsync(dirfd(parent)) < 0)
+		return error_set_errno(err, errno, "%s", set->path);
+	return 0;
+}
+
 int window_set_writable(struct window_set *set, const char *folder, int32_t day,
                         struct window **out, struct error *err)
 {
-	CLEANUP(mem_freep) char *path = NULL;
 	struct tenant_windows *tenant;
 	size_t behind;
 
 	(void)pthread_mutex_lock(&set->lock);
 	tenant = find_tenant(set, folder);
-	if (!tenant) {
-		path = mem_zalloc(strlen(set->path) + strlen(folder) + 2, 1);
-		(void)sprintf(path, "%s/%s", set->path, folder);
-		if (mkdir(path, 0750) < 0 && errno != EEXIST) {
-			(void)pthread_mutex_unlock(&set->lock);
-			return error_set_errno(err, errno, "folder of a tenant, %s", path);
-		}
-		tenant = add_tenant(set, folder);
+	if (!tenant && make_folder(set, folder, err) < 0) {
+		(void)pthread_mutex_unlock(&set->lock);
+		return -1;
 	}
+	if (!tenant)
+		tenant = add_tenant(set, folder);
 	/* the day's last file is the one that is not sealed */
 	behind = window_index(tenant, (struct window_place){ day, UINT32_MAX });
 	if (behind > 0 && tenant->windows[behind - 1]->day == day)
@@ -356,32 +369,6 @@ int window_set_writable(struct window_set *set, const char *folder, int32_t day,
 		*out = hold(add_window(set, tenant, (struct window_place){ day, 1 }));
 	(void)pthread_mutex_unlock(&set->lock);
 	return 0;
-}
-
-static int by_day(const void *left, const void *right)
-{
-	const struct window *const *a = left;
-	const struct window *const *b = right;
-
-	return ((*a)->day > (*b)->day) - ((*a)->day < (*b)->day);
-}
-
-struct window **window_set_all(struct window_set *set, size_t *out_count)
-{
-	struct window **all;
-	size_t count = 0;
-
-	(void)pthread_mutex_lock(&set->lock);
-	all = mem_zalloc(set->window_count + 1, sizeof(struct window *));
-	for (size_t i = 0; i < set->tenant_count; i++)
-		for (size_t j = 0; j < set->tenants[i]->count; j++)
-			all[count++] = set->tenants[i]->windows[j];
-	for (size_t i = 0; i < count; i++)
-		all[i]->references++; /* listing is no use: used_mono_ns stays */
-	(void)pthread_mutex_unlock(&set->lock);
-	qsort((void *)all, count, sizeof(struct window *), by_day);
-	*out_count = count;
-	return all;
 }
 
 bool window_set_is_listed(struct window_set *set, const struct window *window)

@@ -13,7 +13,7 @@
 #include "base/budget.h"
 #include "storage/window.h"
 
-#define WINDOW_SET_OPEN_MAX 64 /* windows with tables or connections that nobody holds; a guess */
+#define WINDOW_SET_OPEN_MAX 32 /* windows with tables or connections that nobody holds; a guess */
 
 struct tenant_windows;
 
@@ -70,12 +70,6 @@ struct window *window_set_last(struct window_set *set, const char *folder,
 /* The window that new profiles of the day go to; made when there is none. It is held. */
 int window_set_writable(struct window_set *set, const char *folder, int32_t day,
                         struct window **out, struct error *err);
-
-/*
- * The oldest days of all tenants first: each window, held; free() the array after letting
- * them go.
- */
-struct window **window_set_all(struct window_set *set, size_t *out_count);
 
 /* Whether the set still has a window that the caller holds. */
 bool window_set_is_listed(struct window_set *set, const struct window *window);

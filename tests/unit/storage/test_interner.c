@@ -193,6 +193,44 @@ static void locations_keep_mappings_lines_and_bare_addresses(void **state)
 	symbol_table_free(table);
 }
 
+/* The symbol pages of docs/formats/store.md. */
+static void the_documented_example_reads_as_it_says(void **state)
+{
+	static const struct {
+		enum page_kind kind;
+		uint32_t first;
+		uint32_t count;
+		struct str payload;
+	} pages[] = {
+		{ PAGE_STRINGS, 1, 3,
+		  STR("\x04\x05\x04"
+		      "mainapp.cwork") },
+		{ PAGE_FUNCTIONS, 0, 2, STR("\x02\x04\0\0\x04\0\x02\0\x01\x01") },
+		{ PAGE_LOCATIONS, 0, 2, STR("\0\0\x80\x40\x20\x01\x01\0\x0e\x02\0") },
+		{ PAGE_FUNCTION_STACKS, 1, 2, STR("\x01\x01\0\x04") },
+		{ PAGE_STACKS, 1, 2, STR("\x01\x01\0\x02\x02\x02") },
+	};
+	struct symbol_table *table = symbol_table_new();
+	struct symbols symbols;
+	struct error err = { 0 };
+	char text[100];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(pages); i++)
+		assert_int_equal(symbol_page_decode(table, pages[i].kind, pages[i].first,
+		                                    pages[i].count, pages[i].payload, &err),
+		                 0);
+	symbol_table_publish(table);
+	symbol_table_view(table, &symbols);
+	stack_text(&symbols, 2, text, sizeof(text));
+	assert_string_equal(text, "main;work");
+	assert_int_equal(SYMBOLS_AT(symbols.functions, 1)->kind, FUNCTION_NATIVE);
+	assert_int_equal(SYMBOLS_AT(symbols.functions, 1)->start_line, 1);
+	assert_int_equal(SYMBOLS_AT(symbols.locations, 1)->address, 0x1010);
+	assert_int_equal(SYMBOLS_AT(symbols.lines, 1)->line, 7);
+	symbol_table_free(table);
+}
+
 static void damaged_pages_leave_the_table_alone(void **state)
 {
 	static const struct {
@@ -290,6 +328,7 @@ int main(void)
 		cmocka_unit_test(equal_stacks_get_equal_ids_and_prefixes_are_shared),
 		cmocka_unit_test(pages_bring_the_same_ids_back),
 		cmocka_unit_test(locations_keep_mappings_lines_and_bare_addresses),
+		cmocka_unit_test(the_documented_example_reads_as_it_says),
 		cmocka_unit_test(damaged_pages_leave_the_table_alone),
 		cmocka_unit_test(a_symbol_that_stands_twice_is_found),
 		cmocka_unit_test(chunks_fill_up_and_never_move),

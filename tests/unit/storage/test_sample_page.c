@@ -77,6 +77,33 @@ static void rows_come_back_in_the_order_of_stacks(void **state)
 	}
 }
 
+/* The sample body of docs/formats/store.md. */
+static void the_documented_example_reads_as_it_says(void **state)
+{
+	static const char body[] = "\x00\x21\xe1\xc9\x98"
+				   "\x02\x02\x00"
+				   "\x02\x01\x01"
+				   "\x03\x00\x04\x03"
+				   "\x06\x02\x00\x80\xad\xe2\x04";
+	struct sample_page page;
+	struct error err = { 0 };
+	struct str payload;
+	int64_t *decoded;
+
+	(void)state;
+	assert_int_equal(page_open(str_make(body, sizeof(body) - 1), arena, &payload, &err), 0);
+	assert_int_equal(sample_page_decode(payload, arena, &page, &err), 0);
+	assert_int_equal(page.row_count, 2);
+	assert_int_equal(page.stacks[0], 1);
+	assert_int_equal(page.stacks[1], 2);
+	assert_int_equal(sample_page_values(&page, 0, arena, &decoded, &err), 0);
+	assert_int_equal(decoded[0], 4);
+	assert_int_equal(decoded[1], 3);
+	assert_int_equal(sample_page_values(&page, 1, arena, &decoded, &err), 0);
+	assert_int_equal(decoded[0], 40000000);
+	assert_int_equal(decoded[1], 30000000);
+}
+
 static void a_constant_multiple_costs_its_factor(void **state)
 {
 	const struct sample_columns one = { 4, 1, stacks, values, NULL, NULL };
@@ -162,6 +189,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(rows_come_back_in_the_order_of_stacks),
+		TEST(the_documented_example_reads_as_it_says),
 		TEST(a_constant_multiple_costs_its_factor),
 		TEST(a_profile_without_rows_is_one),
 		TEST(cut_bytes_are_corrupt),
