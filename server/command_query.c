@@ -34,6 +34,7 @@ struct query_flags {
 
 /* Everything of one run that the outputs look at. */
 struct query_run {
+	struct terminal terminal;
 	struct profile_question question;
 	struct profile_report report;
 	enum function_table_order order;
@@ -128,7 +129,6 @@ static int ask(const struct query_flags *flags, struct query_run *run, struct er
 
 static int query(const struct query_flags *flags, struct query_run *run, struct error *err)
 {
-	const struct terminal terminal = terminal_of(stdout);
 	struct strbuf out;
 	int result;
 
@@ -136,7 +136,8 @@ static int query(const struct query_flags *flags, struct query_run *run, struct 
 		return -1;
 	if (run->profile.sample_count == 0)
 		(void)fputs("No profile matches.\n", stderr);
-	run->report.terminal = &terminal;
+	run->terminal = terminal_of(stdout);
+	run->report.terminal = &run->terminal;
 	run->report.type = run->question.type;
 	run->report.selector = run->question.selector;
 	run->report.start_unix_ns = run->question.start_unix_ns;

@@ -126,11 +126,11 @@ static void sum_rows(const struct function_tree *tree, struct function_row *rows
 int function_table_make(const struct function_tree *tree, enum function_table_order order,
                         struct arena *arena, struct function_table *out, struct error *err)
 {
-	struct function_row *rows = arena_array(arena, tree->name_count, sizeof(*rows));
-	uint32_t *open = arena_array(arena, tree->name_count, sizeof(*open));
+	struct function_row *rows = arena_array(arena, tree->name_count + 1, sizeof(*rows));
+	uint32_t *open = arena_array(arena, tree->name_count + 1, sizeof(*open));
 	size_t count = 0;
 
-	if ((!rows || !open) && tree->name_count > 0)
+	if (!rows || !open)
 		return arena_error(arena, err);
 	for (size_t i = 0; i < tree->name_count; i++)
 		rows[i].name = tree->names[i];

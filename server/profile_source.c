@@ -99,7 +99,7 @@ static int merge_remote(struct profile_source *source, const struct profile_ques
 	const struct pprof_options options = { 0 };
 	struct pprof_input input;
 	struct strbuf request;
-	struct str answer;
+	struct str answer = { NULL, 0 };
 	int result;
 
 	strbuf_init(&request, 1024UL * 1024);
@@ -125,7 +125,20 @@ static int compare_texts(const void *left, const void *right)
 	return str_compare(*(const struct str *)left, *(const struct str *)right);
 }
 
-/* ProfileTypesResponse: field 1, each with its ID in field 1. */
+/* The ID of a ProfileType message: its field 1. */
+static struct str type_id(struct str message)
+{
+	struct wire_reader reader = wire_reader(message);
+	struct wire_field field;
+	struct str id = { NULL, 0 };
+
+	while (message.length > 0 && wire_next(&reader, &field) > 0)
+		if (field.number == 1 && field.type == WIRE_BYTES)
+			id = field.bytes;
+	return id;
+}
+
+/* ProfileTypesResponse: its field 1 are the types. */
 static int read_types(struct str answer, struct arena *arena, struct str **out, size_t *out_count,
                       struct error *err)
 {
@@ -137,18 +150,11 @@ static int read_types(struct str answer, struct arena *arena, struct str **out, 
 	int more;
 
 	while ((more = wire_next(&reader, &field)) > 0) {
-		struct wire_reader inner = wire_reader(field.bytes);
-		struct wire_field part;
-
 		if (field.number != 1 || field.type != WIRE_BYTES)
 			continue;
-		while (wire_next(&inner, &part) > 0) {
-			if (part.number != 1 || part.type != WIRE_BYTES)
-				continue;
-			if (!ARENA_GROW(arena, types, count, capacity))
-				return arena_error(arena, err);
-			types[count++] = part.bytes;
-		}
+		if (!ARENA_GROW(arena, types, count, capacity))
+			return arena_error(arena, err);
+		types[count++] = type_id(field.bytes);
 	}
 	if (more < 0)
 		return error_set(err, ERROR_INVALID, "the answer is no list of profile types");
@@ -161,7 +167,7 @@ static int types_remote(struct profile_source *source, int64_t start_unix_ns, in
                         struct arena *arena, struct str **out, size_t *out_count, struct error *err)
 {
 	struct strbuf request;
-	struct str answer;
+	struct str answer = { NULL, 0 };
 	int result;
 
 	strbuf_init(&request, 1024);

@@ -43,7 +43,7 @@ def main():
             totals = [a + b for a, b in zip(totals, counts)]
             if counts[1]:
                 print("FAILED %s (%s)\n%s\n" % (case.get("name"), preset, output[-6000:].rstrip()))
-            said = re.findall(r"^skipped: .*?([^:]+)$", output, re.M)
+            said = re.findall(r"^skipped: [^:\n]+: (.+)$", output, re.M)
             for reason in said:
                 reasons[reason.strip()] += 1
             if status == "skip" and not said:
