@@ -47,6 +47,8 @@ static int open_store(struct app *app, const struct options *options, struct err
 			.sync = (enum sqlite_store_sync)options->storage_sync,
 			.retention_ns = options->storage_retention_ns,
 			.max_bytes = options->storage_max_bytes,
+			/* 128 connections with a large profile each wait in some 80 MB */
+			.queue_max_bytes = options->memory_limit / 4,
 			.allow_network_fs = options->storage_allow_network_fs,
 			.budget = &app->memory,
 		},
