@@ -43,8 +43,7 @@ static inline size_t column_bytes(const struct column *column, uint32_t count)
 /* The chunks, for a reader. */
 static inline void *column_chunks(const struct column *column)
 {
-	return (void *)atomic_load_explicit(&((struct column *)(uintptr_t)column)->chunks,
-	                                    memory_order_acquire);
+	return (void *)atomic_load_explicit(&column->chunks, memory_order_acquire);
 }
 
 /* An entry that is there, for the thread that adds. */

@@ -75,8 +75,7 @@ static char *immutable_uri(const char *path)
 	char *uri = mem_zalloc(strlen(path) * 3 + sizeof(tail) + 5, 1);
 	char *to = uri;
 
-	memcpy(to, "file:", 5);
-	to += 5;
+	to = stpcpy(to, "file:");
 	for (const char *p = path; *p; p++) {
 		if (*p == '?' || *p == '#' || *p == '%') {
 			*to++ = '%';
@@ -86,7 +85,7 @@ static char *immutable_uri(const char *path)
 			*to++ = *p;
 		}
 	}
-	memcpy(to, tail, sizeof(tail));
+	(void)stpcpy(to, tail);
 	return uri;
 }
 

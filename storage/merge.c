@@ -77,12 +77,13 @@ static int merge_window(struct query *query, struct query_window *window, void *
 		return -1;
 	for (size_t first = 0; first < window->run_count; first = end) {
 		const uint32_t part = window->columns[window->firsts[first]].part;
+		struct query_range range;
 
 		for (end = first + 1;
 		     end < window->run_count && window->columns[window->firsts[end]].part == part;)
 			end++;
-		if (query_rows(query, window, first, end, READER_SAMPLES, merge_row, merge, err) <
-		            0 ||
+		range = (struct query_range){ first, end, READER_SAMPLES };
+		if (query_rows(query, window, range, merge_row, merge, err) < 0 ||
 		    hand_over(query, window, merge, part, err) < 0)
 			return -1;
 	}

@@ -209,7 +209,7 @@ static void hash_profile(struct hashing *hashing, const struct series_profile *p
 	const size_t count = profile->row_count + profile->series_count;
 
 	entry->profile = profile->profile;
-	if (hashing->profile != entry->profile)
+	if (!hashing->strings || hashing->profile != entry->profile)
 		begin(hashing, entry, hashes);
 	entry->locations = hashing->locations;
 	entry->rows = mem_zalloc(count + 1, sizeof(*entry->rows));

@@ -236,10 +236,15 @@ int query_windows(struct query *query, query_window_visitor visit, void *context
 
 /* ---- rows ---- */
 
-int query_rows(struct query *query, struct query_window *window, size_t first, size_t end,
-               enum reader_want want, query_row_visitor visit, void *context, struct error *err)
+int query_rows(struct query *query, struct query_window *window, struct query_range range,
+               query_row_visitor visit, void *context, struct error *err)
 {
-	struct reader_cursor cursor = { .run = first };
+	struct reader_cursor cursor = {
+		.runs = window->runs,
+		.run_count = range.end,
+		.want = range.want,
+		.run = range.first,
+	};
 	const struct sample_filter *filter = query->asked->filter;
 
 	for (;;) {
@@ -247,8 +252,7 @@ int query_rows(struct query *query, struct query_window *window, size_t first, s
 		size_t count;
 
 		if (query_check(query, err) < 0 ||
-		    reader_next(window->reader, window->runs, end, want, &cursor, &rows, &count,
-		                err) < 0)
+		    reader_next(window->reader, &cursor, &rows, &count, err) < 0)
 			return -1;
 		if (count == 0)
 			return 0;

@@ -70,8 +70,13 @@ const struct label_set *query_labels(const struct query_window *window,
 /* Calls visit for each row of the runs [first, end). */
 typedef int (*query_row_visitor)(struct query *query, struct query_window *window,
                                  const struct reader_row *row, void *context, struct error *err);
-int query_rows(struct query *query, struct query_window *window, size_t first, size_t end,
-               enum reader_want want, query_row_visitor visit, void *context, struct error *err);
+struct query_range {
+	size_t first;
+	size_t end;
+	enum reader_want want;
+};
+int query_rows(struct query *query, struct query_window *window, struct query_range range,
+               query_row_visitor visit, void *context, struct error *err);
 
 /*
  * The samples of a row, in query->scratch, and which of them pass the row filter (NULL:

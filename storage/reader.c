@@ -168,11 +168,12 @@ static int copy_row(struct reader *reader, struct statement *from, enum reader_w
 	return 0;
 }
 
-/* Reads on in one run. Gives 1 when the batch is full before its end. */
-static int read_run(struct reader *reader, const struct reader_run *run, enum reader_want want,
-                    struct reader_cursor *cursor, size_t *count, struct error *err)
+/* Reads on in the run at hand. Gives 1 when the batch is full before its end. */
+static int read_run(struct reader *reader, struct reader_cursor *cursor, size_t *count,
+                    struct error *err)
 {
-	struct statement *from = want == READER_SAMPLES ? reader->samples : reader->totals;
+	struct statement *from = cursor->want == READER_SAMPLES ? reader->samples : reader->totals;
+	const struct reader_run *run = &cursor->runs[cursor->run];
 	int more;
 
 	statement_bind_int(from, 1, run->group);
@@ -182,7 +183,7 @@ static int read_run(struct reader *reader, const struct reader_run *run, enum re
 	while ((more = statement_step(from, err)) > 0) {
 		struct reader_row *row = &reader->rows[*count];
 
-		if (copy_row(reader, from, want, row, err) < 0) {
+		if (copy_row(reader, from, cursor->want, row, err) < 0) {
 			more = -1;
 			break;
 		}
@@ -197,12 +198,11 @@ static int read_run(struct reader *reader, const struct reader_run *run, enum re
 	return more;
 }
 
-static int read_batch(struct reader *reader, const struct reader_run *runs, size_t run_count,
-                      enum reader_want want, struct reader_cursor *cursor, size_t *count,
+static int read_batch(struct reader *reader, struct reader_cursor *cursor, size_t *count,
                       struct error *err)
 {
-	while (cursor->run < run_count) {
-		const int more = read_run(reader, &runs[cursor->run], want, cursor, count, err);
+	while (cursor->run < cursor->run_count) {
+		const int more = read_run(reader, cursor, count, err);
 
 		if (more != 0)
 			return more < 0 ? -1 : 0;
@@ -212,8 +212,7 @@ static int read_batch(struct reader *reader, const struct reader_run *runs, size
 	return 0;
 }
 
-int reader_next(struct reader *reader, const struct reader_run *runs, size_t run_count,
-                enum reader_want want, struct reader_cursor *cursor,
+int reader_next(struct reader *reader, struct reader_cursor *cursor,
                 const struct reader_row **out_rows, size_t *out_count, struct error *err)
 {
 	size_t count = 0;
@@ -222,8 +221,7 @@ int reader_next(struct reader *reader, const struct reader_run *runs, size_t run
 	if (!reader->rows)
 		reader->rows = mem_zalloc(BATCH_ROWS, sizeof(*reader->rows));
 	strbuf_reset(&reader->bytes);
-	if (begin(reader, err) < 0 ||
-	    end(reader, read_batch(reader, runs, run_count, want, cursor, &count, err), err) < 0)
+	if (begin(reader, err) < 0 || end(reader, read_batch(reader, cursor, &count, err), err) < 0)
 		return -1;
 	at = reader->bytes.data;
 	for (size_t i = 0; i < count; i++) {

@@ -46,8 +46,11 @@ struct reader_row {
 	struct str body; /* READER_SAMPLES */
 };
 
-/* Where the next batch goes on; zeroed at first. */
+/* What is read, and where the next batch goes on: zeroed but for the first three at first. */
 struct reader_cursor {
+	const struct reader_run *runs;
+	size_t run_count;
+	enum reader_want want;
 	size_t run;
 	int64_t time_unix_ns;
 	int64_t seq;
@@ -58,8 +61,7 @@ struct reader_cursor {
  * The next rows, in the order of runs, times and numbers; borrowed until the next call.
  * *out_count is 0 at the end. Tables are brought up to date before the rows are read.
  */
-int reader_next(struct reader *reader, const struct reader_run *runs, size_t run_count,
-                enum reader_want want, struct reader_cursor *cursor,
+int reader_next(struct reader *reader, struct reader_cursor *cursor,
                 const struct reader_row **out_rows, size_t *out_count, struct error *err);
 
 /* Sets found[i] for each run that has a profile. */

@@ -91,10 +91,12 @@ static int scan_window(struct query *query, struct query_window *window, void *c
                        struct error *err)
 {
 	if (sample_filter_needs_rows(query->asked->filter))
-		return query_rows(query, window, 0, window->run_count, READER_SAMPLES, scan_rows,
-		                  context, err);
-	return query_rows(query, window, 0, window->run_count, READER_TOTALS, scan_totals, context,
-	                  err);
+		return query_rows(query, window,
+		                  (struct query_range){ 0, window->run_count, READER_SAMPLES },
+		                  scan_rows, context, err);
+	return query_rows(query, window,
+	                  (struct query_range){ 0, window->run_count, READER_TOTALS }, scan_totals,
+	                  context, err);
 }
 
 int sqlite_store_scan(struct store *store, const struct store_query *asked,
@@ -277,8 +279,9 @@ static int span_row(struct query *query, struct query_window *window, const stru
 static int span_window(struct query *query, struct query_window *window, void *context,
                        struct error *err)
 {
-	return query_rows(query, window, 0, window->run_count, READER_SAMPLES, span_row, context,
-	                  err);
+	return query_rows(query, window,
+	                  (struct query_range){ 0, window->run_count, READER_SAMPLES }, span_row,
+	                  context, err);
 }
 
 int sqlite_store_scan_spans(struct store *store, const struct store_query *asked,

@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/str.h"
+#include "base/uuid.h"
 
 #define PATH_SIZE 4096
 
@@ -36,13 +38,21 @@ const char *store_folder_network_name(uint64_t magic)
 	return NULL;
 }
 
-static void close_fd(int *fd)
+static void close_fd(const int *fd)
 {
 	const int number = errno;
 
 	if (*fd >= 0)
 		(void)close(*fd);
 	errno = number;
+}
+
+static int take_fd(int *fd)
+{
+	const int taken = *fd;
+
+	*fd = -1;
+	return taken;
 }
 
 static void close_file(FILE **file)
@@ -115,16 +125,53 @@ static int take_lock(const char *path, struct store_folder *folder, struct error
 			return error_set_errno(err, errno, "%s cannot be locked", name);
 		length = (int)pread(fd, text, sizeof(text) - 1, 0);
 		text[length > 0 ? length : 0] = '\0';
-		text[strcspn(text, "\n")] = '\0';
+		text[strcspn(text, " \n")] = '\0';
 		return error_set(err, ERROR_UNAVAILABLE,
 		                 "store folder %s is in use by another process%s%s", path,
 		                 text[0] ? ", pid " : "", text);
 	}
-	length = snprintf(text, sizeof(text), "%d\n", (int)getpid());
-	if (ftruncate(fd, 0) < 0 || pwrite(fd, text, (size_t)length, 0) != length)
-		return refuse(path, errno, err);
-	folder->lock_fd = fd;
-	fd = -1;
+	/* for whoever is refused; of one length, so that a full disk takes it too */
+	length = snprintf(text, sizeof(text), "%-10d\n", (int)getpid());
+	(void)!pwrite(fd, text, (size_t)length, 0);
+	folder->lock_fd = take_fd(&fd);
+	return 0;
+}
+
+/* Takes `prefix` off the text, then what stands before the end of the line. */
+static bool take_line(struct str *text, const char *prefix, struct str *out)
+{
+	ptrdiff_t end;
+
+	if (!str_starts_with(*text, str_of(prefix)))
+		return false;
+	*text = str_skip(*text, strlen(prefix));
+	end = str_index(*text, '\n');
+	if (end < 0)
+		return false;
+	*out = str_first(*text, (size_t)end);
+	*text = str_skip(*text, (size_t)end + 1);
+	return true;
+}
+
+static int parse_store_file(const char *name, struct str text, uint64_t *out_key, struct error *err)
+{
+	struct str line;
+	uint64_t format;
+	uint64_t key = 0;
+	uint8_t digits[sizeof(key)];
+
+	if (!take_line(&text, "vramscope store", &line) || line.length > 0 ||
+	    !take_line(&text, "format ", &line) || !str_to_u64(line, UINT32_MAX, &format))
+		return error_set(err, ERROR_CORRUPT, "%s is not what a store writes", name);
+	if (format > STORE_FORMAT)
+		return error_set(err, ERROR_INVALID,
+		                 "%s has format %u, this program reads up to %d", name,
+		                 (unsigned)format, STORE_FORMAT);
+	if (!take_line(&text, "key ", &line) || !hex_decode(line, digits, sizeof(digits)))
+		return error_set(err, ERROR_CORRUPT, "%s is not what a store writes", name);
+	for (size_t i = 0; i < sizeof(digits); i++)
+		key = key << 8 | digits[i];
+	*out_key = key;
 	return 0;
 }
 
@@ -132,8 +179,7 @@ static int read_store_file(const char *path, uint64_t *out_key, struct error *er
 {
 	char name[PATH_SIZE];
 	CLEANUP(close_file) FILE *file = NULL;
-	char text[256] = "";
-	unsigned format = 0;
+	char text[256];
 	size_t length;
 
 	(void)snprintf(name, sizeof(name), "%s/STORE", path);
@@ -143,17 +189,8 @@ static int read_store_file(const char *path, uint64_t *out_key, struct error *er
 			return error_set(err, ERROR_NOT_FOUND, "%s holds no store", path);
 		return error_set_errno(err, errno, "%s", name);
 	}
-	length = fread(text, 1, sizeof(text) - 1, file);
-	text[length] = '\0';
-	if (sscanf(text, "vramscope store\nformat %u\n", &format) != 1)
-		return error_set(err, ERROR_CORRUPT, "%s is not what a store writes", name);
-	if (format > STORE_FORMAT)
-		return error_set(err, ERROR_INVALID,
-		                 "%s has format %u, this program reads up to %d", name, format,
-		                 STORE_FORMAT);
-	if (sscanf(text, "vramscope store\nformat %u\nkey %16" SCNx64 "\n", &format, out_key) != 2)
-		return error_set(err, ERROR_CORRUPT, "%s is not what a store writes", name);
-	return 0;
+	length = fread(text, 1, sizeof(text), file);
+	return parse_store_file(name, str_make(text, length), out_key, err);
 }
 
 static int write_file(const char *name, const char *text, struct error *err)

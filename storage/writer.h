@@ -38,7 +38,7 @@ int writer_append(struct writer *writer, struct store_write *write, struct error
 
 /* Runs a job on the writer's thread and waits for it. */
 typedef int (*writer_job)(struct writer *writer, void *context, struct error *err);
-int writer_run(struct writer *writer, writer_job job, void *context, struct error *err);
+int writer_run(struct writer *writer, writer_job run, void *context, struct error *err);
 
 /* From now on another age and another number of bytes; what is over goes at once. */
 int writer_set_retention(struct writer *writer, const struct retention *retention,
