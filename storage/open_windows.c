@@ -10,6 +10,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 
+#define IN_USE_NS (10 * NS_PER_S) /* a guess */
+
 void open_windows_init(struct open_windows *open, struct window_set *set,
                        enum sqlite_store_sync sync)
 {
@@ -169,8 +171,13 @@ void open_windows_trim(struct open_windows *open, int64_t before_mono_ns)
 		return;
 	window_set_trim(open->set, INT64_MAX);
 	open->starved = !charge(open);
+	/* those in use stay: what else takes memory, requests, gives it back soon */
 	while (open->starved && open->count > 0) {
-		close_at(open, longest_idle(open));
+		const size_t oldest = longest_idle(open);
+
+		if (open->windows[oldest].used_mono_ns > clock_mono_ns() - IN_USE_NS)
+			return;
+		close_at(open, oldest);
 		window_set_trim(open->set, INT64_MAX);
 		open->starved = !charge(open);
 	}

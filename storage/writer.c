@@ -9,12 +9,13 @@
 #include "base/mem.h"
 #include "storage/batch.h"
 
-#define BATCH_WRITES   512                /* of one commit; a guess */
-#define BATCH_BYTES    ((size_t)16 << 20) /* likewise */
-#define BATCH_ATTEMPTS 3 /* a window set aside or room made: then what failed is tried again */
-#define TICK_NS        (10 * NS_PER_S)
-#define RETENTION_NS   (60 * NS_PER_S)
-#define UNUSED_NS      (600 * NS_PER_S)
+#define BATCH_WRITES    512                /* of one commit; a guess */
+#define BATCH_BYTES     ((size_t)16 << 20) /* likewise */
+#define BATCH_ATTEMPTS  3 /* a window set aside or room made: then what failed is tried again */
+#define STARVED_TICK_NS (50 * NS_PER_MS) /* then writes are refused: look again soon */
+#define TICK_NS         (10 * NS_PER_S)
+#define RETENTION_NS    (60 * NS_PER_S)
+#define UNUSED_NS       (600 * NS_PER_S)
 
 struct job {
 	writer_job run;
@@ -250,7 +251,7 @@ static void tick(struct writer *writer)
 
 	if (now - writer->retention_mono_ns >= RETENTION_NS)
 		(void)apply_retention(writer);
-	if (now - writer->tick_mono_ns < TICK_NS)
+	if (now - writer->tick_mono_ns < TICK_NS && !writer->windows.starved)
 		return;
 	writer->tick_mono_ns = now;
 	open_windows_trim(&writer->windows, now - writer->options.idle_ns);
@@ -261,7 +262,8 @@ static void tick(struct writer *writer)
 /* Waits for work until the next tick. With the lock held. */
 static void wait_for_work(struct writer *writer)
 {
-	const int64_t until = clock_mono_ns() + TICK_NS;
+	const int64_t until =
+		clock_mono_ns() + (writer->windows.starved ? STARVED_TICK_NS : TICK_NS);
 	const struct timespec time = {
 		.tv_sec = until / NS_PER_S,
 		.tv_nsec = until % NS_PER_S,

@@ -408,6 +408,38 @@ static void memory_is_counted_and_given_back(void **state)
 	assert_int_equal(budget_used(&budget), 0);
 }
 
+/* Appends until the answer is another one than UNAVAILABLE. */
+static enum error_code append_patiently(struct store *store, const struct made *made)
+{
+	enum error_code code;
+
+	do {
+		code = append_made(store, "t", made);
+	} while (code == ERROR_UNAVAILABLE);
+	return code;
+}
+
+static void without_memory_writes_are_refused_until_there_is_some(void **state)
+{
+	const struct made made = a_profile("s", NOON);
+	struct budget budget;
+	struct store *store;
+
+	budget_init(&budget, (size_t)1 << 20);
+	store = store_open_at(&(struct sqlite_store_options){ .path = *state, .budget = &budget });
+	append_one(store, "t", NOON);
+	/* somebody else takes the rest */
+	while (budget_take(&budget, 64))
+		;
+	assert_int_equal(append_made(store, "t", &made), ERROR_UNAVAILABLE);
+	assert_string_equal(merge_all(store, "{}"), "error 11");
+	budget_give(&budget, (size_t)512 << 10);
+	assert_int_equal(append_patiently(store, &made), ERROR_NONE);
+	assert_string_equal(merge_all(store, "{}"), "0 main;work 6");
+	store_close(store);
+	assert_in_range(budget_used(&budget), 1, (size_t)512 << 10);
+}
+
 /* ---- many threads ---- */
 
 #define APPENDERS     3
@@ -535,6 +567,7 @@ int main(void)
 		TEST(a_full_disk_is_said_and_reading_goes_on),
 		TEST(a_full_queue_refuses_and_what_it_took_is_committed),
 		TEST(memory_is_counted_and_given_back),
+		TEST(without_memory_writes_are_refused_until_there_is_some),
 		TEST(many_threads_append_and_read_at_once),
 	};
 
