@@ -132,7 +132,7 @@ static struct str type_id(struct str message)
 	struct wire_field field;
 	struct str id = { NULL, 0 };
 
-	while (message.length > 0 && wire_next(&reader, &field) > 0)
+	while (wire_next(&reader, &field) > 0)
 		if (field.number == 1 && field.type == WIRE_BYTES)
 			id = field.bytes;
 	return id;
@@ -142,20 +142,18 @@ static struct str type_id(struct str message)
 static int read_types(struct str answer, struct arena *arena, struct str **out, size_t *out_count,
                       struct error *err)
 {
+	/* No more types than every second byte: a key and a length each. */
+	struct str *types = arena_array(arena, answer.length / 2 + 1, sizeof(*types));
 	struct wire_reader reader = wire_reader(answer);
 	struct wire_field field;
-	struct str *types = NULL;
 	size_t count = 0;
-	size_t capacity = 0;
 	int more;
 
-	while ((more = wire_next(&reader, &field)) > 0) {
-		if (field.number != 1 || field.type != WIRE_BYTES)
-			continue;
-		if (!ARENA_GROW(arena, types, count, capacity))
-			return arena_error(arena, err);
-		types[count++] = type_id(field.bytes);
-	}
+	if (!types)
+		return arena_error(arena, err);
+	while ((more = wire_next(&reader, &field)) > 0)
+		if (field.number == 1 && field.type == WIRE_BYTES)
+			types[count++] = type_id(field.bytes);
 	if (more < 0)
 		return error_set(err, ERROR_INVALID, "the answer is no list of profile types");
 	*out = types;
