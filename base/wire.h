@@ -60,6 +60,11 @@ static inline int wire_next(struct wire_reader *reader, struct wire_field *out)
 
 	if (reader->at >= reader->end)
 		return 0;
+#ifdef __clang_analyzer__
+	/* It cannot see that only an empty view has no pointer. */
+	if (!reader->at)
+		return 0;
+#endif
 	if (!varint_read(&reader->at, reader->end, &key) || key >> 3 == 0 || key >> 32 != 0)
 		return -1;
 	out->number = (uint32_t)(key >> 3);
