@@ -60,9 +60,9 @@ for workload in cpu-fleet gpu-box continuous-ebpf tiny; do
 	"$profbench" gen $workload --count 200 --route ingest --shape "$shape" --out "$folder/bodies" >/dev/null
 	[ $workload = tiny ] || "$limits" decode "$folder"/bodies/* || true
 	rm -rf "$folder/bodies"
-	echo "== $workload: saturated, 64 connections"
+	echo "== $workload: saturated, 128 connections"
 	start
-	run "$profbench" load $workload --server "$address" --pid "$server" --count 4000 --connections 64 --shape "$shape"
+	run "$profbench" load $workload --server "$address" --pid "$server" --count 4000 --connections 128 --shape "$shape"
 	stop
 	echo "== $workload: $hours h of history, asked for again"
 	start -validation.reject-older-than=0

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# tidy.sh BUILD changed|all : clang-tidy on the sources that differ from VRAMSCOPE_BASE (default: the commit before), or on all.
+# tidy.sh BUILD changed|all : clang-tidy on the sources that differ from VRAMSCOPE_BASE, or on all. The default base is where the
+# branch left origin/main, or the commit before where it has not.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 build=$1
@@ -7,7 +8,10 @@ list() {
 	git ls-files '*.c' ':!tests/bench/workload'
 }
 if [ "$2" = changed ]; then
-	base=${VRAMSCOPE_BASE:-HEAD~1}
+	base=${VRAMSCOPE_BASE:-$(git merge-base HEAD origin/main 2>/dev/null || true)}
+	if [ -z "$base" ] || [ "$(git rev-parse "$base")" = "$(git rev-parse HEAD)" ]; then
+		base=HEAD~1
+	fi
 	if git rev-parse -q --verify "$base^{commit}" >/dev/null; then
 		changed=$(git diff --name-only --diff-filter=d "$base" -- '*.c' '*.h' ':!tests/bench/workload')
 		# A changed header is looked at through its source.
