@@ -153,29 +153,30 @@ static uint32_t add_string(struct interner *interner, uint32_t index)
 	const struct str string = interner->profile->strings[index];
 	bool is_new;
 	const uint32_t id =
-		id_map_add(&interner->strings, hash_string(interner->key, string), &is_new);
+		id_map_add(&interner->strings, hash128_str(interner->key, string), &is_new);
 
 	if (is_new)
 		(void)symbol_table_add_string(interner->table, string);
 	return id;
 }
 
-static struct hash128 string_hash(const struct interner *interner, uint32_t id)
-{
-	return interner->strings.keys[id];
-}
-
-/* What a function is in a window: its hash covers the kind too. */
+/* What a function and a mapping are in a window: strings have their ids there. */
 static struct hash128 function_key(const struct interner *interner,
                                    const struct symbol_function *function)
 {
-	struct hash128 hash = hash_function(interner->key, string_hash(interner, function->name),
-	                                    string_hash(interner, function->system_name),
-	                                    string_hash(interner, function->file),
-	                                    function->start_line);
+	const uint64_t parts[] = { function->name, function->system_name, function->file,
+		                   function->kind, (uint64_t)function->start_line };
 
-	hash.low ^= function->kind;
-	return hash;
+	return hash128(interner->key, parts, sizeof(parts));
+}
+
+static struct hash128 mapping_key(const struct interner *interner,
+                                  const struct symbol_mapping *mapping)
+{
+	const uint64_t parts[] = { mapping->start, mapping->limit,    mapping->offset,
+		                   mapping->file,  mapping->build_id, mapping->flags };
+
+	return hash128(interner->key, parts, sizeof(parts));
 }
 
 static uint32_t add_function(struct interner *interner, uint32_t index, struct str mapping_file)
@@ -212,10 +213,7 @@ static uint32_t add_mapping(struct interner *interner, uint32_t index)
 	};
 	bool is_new;
 	const uint32_t id =
-		id_map_add(&interner->mappings,
-	                   hash_mapping(interner->key, string_hash(interner, mapping.file),
-	                                string_hash(interner, mapping.build_id), &mapping),
-	                   &is_new);
+		id_map_add(&interner->mappings, mapping_key(interner, &mapping), &is_new);
 
 	if (is_new)
 		(void)symbol_table_add_mapping(interner->table, &mapping);
@@ -356,53 +354,93 @@ static bool index_contents(struct interner *interner)
 
 	for (uint32_t id = 0; good && id < table->counts[SYMBOL_STRING]; id++)
 		good = index_one(&interner->strings,
-		                 hash_string(interner->key, *symbol_table_string(table, id)));
+		                 hash128_str(interner->key, *symbol_table_string(table, id)));
 	for (uint32_t id = 0; good && id < table->counts[SYMBOL_FUNCTION]; id++)
 		good = index_one(&interner->functions,
 		                 function_key(interner, symbol_table_function(table, id)));
-	for (uint32_t id = 0; good && id < table->counts[SYMBOL_MAPPING]; id++) {
-		const struct symbol_mapping *mapping = symbol_table_mapping(table, id);
-
+	for (uint32_t id = 0; good && id < table->counts[SYMBOL_MAPPING]; id++)
 		good = index_one(&interner->mappings,
-		                 hash_mapping(interner->key, string_hash(interner, mapping->file),
-		                              string_hash(interner, mapping->build_id), mapping));
-	}
+		                 mapping_key(interner, symbol_table_mapping(table, id)));
 	return good;
 }
 
-static struct hash128 location_key(const struct interner *interner,
-                                   const struct symbol_location *location)
+/* The parts of all strings, functions and mappings, as a sender's side has them. */
+struct parts {
+	uint64_t *strings;
+	uint64_t *functions;
+	uint64_t *mappings;
+};
+
+static void parts_fini(struct parts *parts)
 {
-	const struct symbol_table *table = interner->table;
-	struct hash128 mapping = { 0 };
+	free(parts->strings);
+	free(parts->functions);
+	free(parts->mappings);
+}
+
+static void parts_init(struct parts *parts, const struct symbol_table *table, uint64_t key)
+{
+	const uint32_t *counts = table->counts;
+
+	parts->strings = mem_zalloc(counts[SYMBOL_STRING] + 1, sizeof(uint64_t));
+	parts->functions = mem_zalloc(counts[SYMBOL_FUNCTION] + 1, sizeof(uint64_t));
+	parts->mappings = mem_zalloc(counts[SYMBOL_MAPPING] + 1, sizeof(uint64_t));
+	for (uint32_t id = 0; id < counts[SYMBOL_STRING]; id++)
+		parts->strings[id] = part_of_string(key, *symbol_table_string(table, id));
+	for (uint32_t id = 0; id < counts[SYMBOL_FUNCTION]; id++) {
+		const struct symbol_function *function = symbol_table_function(table, id);
+
+		parts->functions[id] = part_of_function(key, parts->strings[function->name],
+		                                        parts->strings[function->system_name],
+		                                        parts->strings[function->file],
+		                                        function->start_line);
+	}
+	for (uint32_t id = 0; id < counts[SYMBOL_MAPPING]; id++) {
+		const struct symbol_mapping *mapping = symbol_table_mapping(table, id);
+
+		parts->mappings[id] = part_of_mapping(key, parts->strings[mapping->file],
+		                                      parts->strings[mapping->build_id], mapping);
+	}
+}
+
+static struct hash128 location_key(const struct symbol_table *table, const struct parts *parts,
+                                   uint64_t key, uint32_t id)
+{
+	const struct symbol_location *location = symbol_table_location(table, id);
 	struct location_hasher hasher;
 
-	if (location->mapping != PROFILE_NONE)
-		mapping = interner->mappings.keys[location->mapping];
-	location_hasher_begin(&hasher, interner->key, mapping, location->address);
+	location_hasher_begin(
+		&hasher, key,
+		location->mapping == PROFILE_NONE ? 0 : parts->mappings[location->mapping],
+		location->address);
 	for (uint32_t i = 0; i < location->line_count; i++) {
 		const struct symbol_line *line = symbol_table_line(table, location->first_line + i);
-		struct hash128 function = interner->functions.keys[line->function];
 
-		/* as the sender's side hashes it: without the kind */
-		function.low ^= symbol_table_function(table, line->function)->kind;
-		location_hasher_add(&hasher, function, line->line);
+		location_hasher_add(&hasher, parts->functions[line->function], line->line);
 	}
 	return location_hasher_end(&hasher);
+}
+
+static bool index_locations(struct interner *interner)
+{
+	const struct symbol_table *table = interner->table;
+	CLEANUP(parts_fini) struct parts parts = { 0 };
+	bool good = true;
+
+	parts_init(&parts, table, interner->key);
+	for (uint32_t id = 0; good && id < table->counts[SYMBOL_LOCATION]; id++)
+		good = index_one(&interner->locations,
+		                 location_key(table, &parts, interner->key, id));
+	return good;
 }
 
 int interner_new(struct symbol_table *table, uint64_t key, struct interner **out, struct error *err)
 {
 	CLEANUP(interner_freep) struct interner *interner = mem_zalloc(1, sizeof(*interner));
-	bool good;
 
 	interner->table = table;
 	interner->key = key;
-	good = index_contents(interner);
-	for (uint32_t id = 0; good && id < table->counts[SYMBOL_LOCATION]; id++)
-		good = index_one(&interner->locations,
-		                 location_key(interner, symbol_table_location(table, id)));
-	if (!good)
+	if (!index_contents(interner) || !index_locations(interner))
 		return error_set(err, ERROR_CORRUPT, "a symbol stands there twice");
 	make_room_for_stack(interner);
 	make_room_for_function_stack(interner);

@@ -12,53 +12,31 @@ static struct hash128 settled(struct hash128 hash)
 	return hash;
 }
 
-struct hash128 hash_string(uint64_t key, struct str string)
+static uint64_t settled_part(uint64_t hash)
 {
-	return settled(hash128_str(key, string));
+	return hash ? hash : 1;
 }
 
-struct hash128 hash_function(uint64_t key, struct hash128 name, struct hash128 system_name,
-                             struct hash128 file, int64_t start_line)
+uint64_t part_of_string(uint64_t key, struct str string)
 {
-	const uint64_t parts[] = { name.low, name.high, system_name.low,     system_name.high,
-		                   file.low, file.high, (uint64_t)start_line };
-
-	return settled(hash128(key, parts, sizeof(parts)));
+	return settled_part(hash64(key, string.data, string.length));
 }
 
-struct hash128 hash_mapping(uint64_t key, struct hash128 file, struct hash128 build_id,
-                            const struct symbol_mapping *mapping)
+uint64_t part_of_function(uint64_t key, uint64_t name, uint64_t system_name, uint64_t file,
+                          int64_t start_line)
 {
-	const uint64_t parts[] = {
-		file.low,       file.high,      build_id.low,    build_id.high,
-		mapping->start, mapping->limit, mapping->offset, mapping->flags
-	};
+	const uint64_t parts[] = { name, system_name, file, (uint64_t)start_line };
 
-	return settled(hash128(key, parts, sizeof(parts)));
+	return settled_part(hash64(key, parts, sizeof(parts)));
 }
 
-void location_hasher_begin(struct location_hasher *hasher, uint64_t key, struct hash128 mapping,
-                           uint64_t address)
+uint64_t part_of_mapping(uint64_t key, uint64_t file, uint64_t build_id,
+                         const struct symbol_mapping *mapping)
 {
-	hasher->key = key;
-	hasher->parts[0] = mapping.low;
-	hasher->parts[1] = mapping.high;
-	hasher->parts[2] = address;
-	hasher->count = 3;
-}
+	const uint64_t parts[] = { file,           build_id,        mapping->start,
+		                   mapping->limit, mapping->offset, mapping->flags };
 
-void location_hasher_add(struct location_hasher *hasher, struct hash128 function, int64_t line)
-{
-	if (hasher->count + 3 > LOCATION_HASHER_PARTS) {
-		const struct hash128 hash = location_hasher_end(hasher);
-
-		hasher->parts[0] = hash.low;
-		hasher->parts[1] = hash.high;
-		hasher->count = 2;
-	}
-	hasher->parts[hasher->count++] = function.low;
-	hasher->parts[hasher->count++] = function.high;
-	hasher->parts[hasher->count++] = (uint64_t)line;
+	return settled_part(hash64(key, parts, sizeof(parts)));
 }
 
 struct hash128 location_hasher_end(const struct location_hasher *hasher)
@@ -87,44 +65,44 @@ struct write_hashes {
 struct hashing {
 	uint64_t key;
 	const struct profile *profile;
-	struct hash128 *strings; /* owns the memory of the next two */
-	struct hash128 *functions;
-	struct hash128 *mappings;
+	uint64_t *strings; /* owns the memory of the next two */
+	uint64_t *functions;
+	uint64_t *mappings;
 	struct hash128 *locations;
 	uint64_t *frames; /* of the row at hand */
 };
 
-static struct hash128 string_of(struct hashing *hashing, uint32_t string)
+static uint64_t string_of(struct hashing *hashing, uint32_t string)
 {
-	struct hash128 *hash = &hashing->strings[string];
+	uint64_t *part = &hashing->strings[string];
 
-	if (hash128_is_zero(*hash))
-		*hash = hash_string(hashing->key, hashing->profile->strings[string]);
-	return *hash;
+	if (!*part)
+		*part = part_of_string(hashing->key, hashing->profile->strings[string]);
+	return *part;
 }
 
-static struct hash128 function_of(struct hashing *hashing, uint32_t index)
+static uint64_t function_of(struct hashing *hashing, uint32_t index)
 {
 	const struct profile_function *function = &hashing->profile->functions[index];
-	struct hash128 *hash = &hashing->functions[index];
+	uint64_t *part = &hashing->functions[index];
 
-	if (hash128_is_zero(*hash))
-		*hash = hash_function(hashing->key, string_of(hashing, function->name),
-		                      string_of(hashing, function->system_name),
-		                      string_of(hashing, function->file), function->start_line);
-	return *hash;
+	if (!*part)
+		*part = part_of_function(hashing->key, string_of(hashing, function->name),
+		                         string_of(hashing, function->system_name),
+		                         string_of(hashing, function->file), function->start_line);
+	return *part;
 }
 
-static struct hash128 mapping_of(struct hashing *hashing, uint32_t index)
+static uint64_t mapping_of(struct hashing *hashing, uint32_t index)
 {
 	const struct profile_mapping *from;
-	struct hash128 *hash;
+	uint64_t *part;
 
 	if (index == PROFILE_NONE)
-		return (struct hash128){ 0 };
+		return 0;
 	from = &hashing->profile->mappings[index];
-	hash = &hashing->mappings[index];
-	if (hash128_is_zero(*hash)) {
+	part = &hashing->mappings[index];
+	if (!*part) {
 		const struct symbol_mapping mapping = {
 			.start = from->start,
 			.limit = from->limit,
@@ -132,10 +110,10 @@ static struct hash128 mapping_of(struct hashing *hashing, uint32_t index)
 			.flags = from->flags,
 		};
 
-		*hash = hash_mapping(hashing->key, string_of(hashing, from->file),
-		                     string_of(hashing, from->build_id), &mapping);
+		*part = part_of_mapping(hashing->key, string_of(hashing, from->file),
+		                        string_of(hashing, from->build_id), &mapping);
 	}
-	return *hash;
+	return *part;
 }
 
 static void hash_location(struct hashing *hashing, uint32_t index)

@@ -32,22 +32,48 @@ DEFINE_FREEP(write_hashes)
 size_t write_hashes_bytes(const struct write_hashes *hashes);
 struct profile_hashes write_hashes_of(const struct write_hashes *hashes, size_t profile);
 
-/* The same hashes from their parts, for what a window already has. */
-struct hash128 hash_string(uint64_t key, struct str string);
-struct hash128 hash_function(uint64_t key, struct hash128 name, struct hash128 system_name,
-                             struct hash128 file, int64_t start_line);
-struct hash128 hash_mapping(uint64_t key, struct hash128 file, struct hash128 build_id,
-                            const struct symbol_mapping *mapping);
+/*
+ * The same hashes from their parts, for what a window already has. Parts take 64 bits: what
+ * they make up takes 128, and among the strings of a day equal ones by accident are rarer
+ * than a broken disk. Never 0.
+ */
+uint64_t part_of_string(uint64_t key, struct str string);
+uint64_t part_of_function(uint64_t key, uint64_t name, uint64_t system_name, uint64_t file,
+                          int64_t start_line);
+uint64_t part_of_mapping(uint64_t key, uint64_t file, uint64_t build_id,
+                         const struct symbol_mapping *mapping);
 
 /* A location, line by line: gathered, and hashed at once as long as it has few lines. */
-#define LOCATION_HASHER_PARTS 36
+#define LOCATION_HASHER_PARTS 32
 
 struct location_hasher {
 	uint64_t key;
 	size_t count;
 	uint64_t parts[LOCATION_HASHER_PARTS];
 };
-void location_hasher_begin(struct location_hasher *hasher, uint64_t key, struct hash128 mapping,
-                           uint64_t address);
-void location_hasher_add(struct location_hasher *hasher, struct hash128 function, int64_t line);
+
+/* `mapping` is 0 for none. */
+static inline void location_hasher_begin(struct location_hasher *hasher, uint64_t key,
+                                         uint64_t mapping, uint64_t address)
+{
+	hasher->key = key;
+	hasher->parts[0] = mapping;
+	hasher->parts[1] = address;
+	hasher->count = 2;
+}
+
 struct hash128 location_hasher_end(const struct location_hasher *hasher);
+
+static inline void location_hasher_add(struct location_hasher *hasher, uint64_t function,
+                                       int64_t line)
+{
+	if (hasher->count + 2 > LOCATION_HASHER_PARTS) {
+		const struct hash128 hash = location_hasher_end(hasher);
+
+		hasher->parts[0] = hash.low;
+		hasher->parts[1] = hash.high;
+		hasher->count = 2;
+	}
+	hasher->parts[hasher->count++] = function;
+	hasher->parts[hasher->count++] = (uint64_t)line;
+}
