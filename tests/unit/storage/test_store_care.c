@@ -83,6 +83,39 @@ static void a_reader_beside_the_writer_sees_what_is_committed(void **state)
 	store_close(reader);
 }
 
+static void a_reader_follows_pages_that_are_written_anew(void **state)
+{
+	struct store *writer = store_open_plain(*state);
+	struct store *reader = NULL;
+
+	/* each append has a new stack, so a new page: every 64 of them become one */
+	for (int i = 0; i < 200; i++) {
+		char stack[32];
+		const struct made_row row = { stack, { 1 }, 0 };
+		const struct made made = {
+			i < 199 ? "s" : "last", { "cpu" }, NOON + i, &row, 1, 0, 0
+		};
+
+		(void)snprintf(stack, sizeof(stack), "main;f%d", i);
+		assert_int_equal(append_made(writer, "t", &made), ERROR_NONE);
+		if (i == 0)
+			reader = store_open_at(&(struct sqlite_store_options){ .path = *state,
+			                                                       .read_only = true });
+		if (i % 40 == 0) {
+			char expected[64];
+
+			(void)snprintf(expected, sizeof(expected), "0 main;f%d 1", i);
+			assert_string_equal(
+				ask(reader, ASK_MERGE,
+			            &(struct asked){ .start = NOON + i, .end = NOON + i }),
+				expected);
+		}
+	}
+	assert_string_equal(merge_all(reader, "{service_name=\"last\"}"), "0 main;f199 1");
+	store_close(reader);
+	store_close(writer);
+}
+
 static void a_reader_finds_no_store_where_none_is(void **state)
 {
 	struct store *store = NULL;
@@ -555,6 +588,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_second_writer_is_refused),
 		TEST(a_reader_beside_the_writer_sees_what_is_committed),
+		TEST(a_reader_follows_pages_that_are_written_anew),
 		TEST(a_reader_finds_no_store_where_none_is),
 		TEST(a_newer_format_is_refused),
 		TEST(network_file_systems_are_known_by_name),
