@@ -226,8 +226,8 @@ static int server_close(struct server *server)
 		store_close(TAKE(server->app->store));
 		server->app->gauge = NULL;
 	}
+	listener_close(server->listener); /* hands nothing on any more */
 	http1_close(server->http1);
-	listener_close(server->listener);
 	connections_free(server->connections);
 	app_close(server->app);
 	return 0;

@@ -263,23 +263,40 @@ static void drain_copy(struct connections *table, int fd)
 	(void)epoll_ctl(table->epoll_fd, EPOLL_CTL_ADD, copy, &event);
 }
 
+/* With the lock held; it is let go. */
+static void forget_and_unlock(struct connections *table, struct connection *connection)
+{
+	const bool wakes = table->wants_room;
+
+	unlink_locked(table, connection);
+	table->wants_room = false;
+	(void)pthread_mutex_unlock(&table->lock);
+	free(connection);
+	if (wakes)
+		connections_wake(table);
+}
+
 void connections_close(struct connections *table, struct connection *connection)
 {
-	bool wakes;
-
 	if (connection->drains) {
 		/* the copy would keep this one in the epoll instance */
 		(void)epoll_ctl(table->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
 		drain_copy(table, connection->fd);
 	}
 	(void)pthread_mutex_lock(&table->lock);
-	unlink_locked(table, connection);
-	wakes = table->wants_room;
-	table->wants_room = false;
-	(void)pthread_mutex_unlock(&table->lock);
-	free(connection);
-	if (wakes)
-		connections_wake(table);
+	forget_and_unlock(table, connection);
+}
+
+void connections_forget(struct connections *table, uint64_t tag)
+{
+	struct connection *connection;
+
+	(void)pthread_mutex_lock(&table->lock);
+	connection = find_locked(table, (int)(tag & INT32_MAX));
+	if (connection && connection_tag(connection) == tag)
+		forget_and_unlock(table, connection);
+	else
+		(void)pthread_mutex_unlock(&table->lock);
 }
 
 /* ---- phases ---- */

@@ -45,6 +45,7 @@ struct connection {
 	bool drains;                         /* its owner's: see connections_close() */
 	struct connection *previous;
 	struct connection *next;
+	struct connection *next_arrived; /* the event loop's: on the way to it */
 };
 
 struct connections_options {
@@ -89,6 +90,9 @@ uint64_t connection_tag(const struct connection *connection);
  * before it hears of a reset.
  */
 void connections_close(struct connections *table, struct connection *connection);
+
+/* The same for one whose fd somebody has closed already; nothing when it is forgotten by now. */
+void connections_forget(struct connections *table, uint64_t tag);
 
 /* Enters a phase, and starts its clock. */
 void connection_enter(struct connections *table, struct connection *connection,

@@ -13,6 +13,7 @@
 #include "server/arena_pool.h"
 #include "server/body.h"
 #include "server/dispatch.h"
+#include "server/event_loop.h"
 #include "server/head_check.h"
 #include "server/http1_response.h"
 #include "server/route.h"
@@ -29,10 +30,18 @@ enum call_step {
 	CALL_ANSWERED,
 };
 
+/* An event thread with its part of the connections. */
+struct lane {
+	struct http1 *http1;
+	struct MHD_Daemon *daemon;
+	struct event_loop *loop;
+};
+
 /* One request. */
 struct call {
 	struct exchange exchange; /* first: the pool hands exchanges on */
 	struct http1 *http1;
+	struct lane *lane;
 	struct MHD_Connection *mhd;
 	struct connection *connection;
 	char *target; /* as sent */
@@ -48,9 +57,11 @@ struct call {
 
 struct http1 {
 	struct http1_options options;
-	struct MHD_Daemon *daemon;
 	struct arena_pool *arenas;
 	_Atomic size_t in_flight;
+	struct lane *lanes;
+	size_t lane_count;
+	size_t next_lane; /* the acceptor's */
 };
 
 /* ---- a request's life ---- */
@@ -63,11 +74,19 @@ static struct connection *connection_of(struct MHD_Connection *mhd)
 	return info ? info->socket_context : NULL;
 }
 
-/* The response is complete: wakes the event thread. */
+/* The response is complete: any thread hands it to the event thread. */
 static void finish(struct exchange *exchange)
+{
+	const struct call *call = (const struct call *)exchange;
+
+	event_loop_finish(call->lane->loop, exchange);
+}
+
+static void on_finished(void *context, struct exchange *exchange)
 {
 	struct call *call = (struct call *)exchange;
 
+	(void)context;
 	call->step = CALL_ANSWERED;
 	MHD_resume_connection(call->mhd);
 }
@@ -75,11 +94,13 @@ static void finish(struct exchange *exchange)
 /* The request line was read: the first that is known of a request. */
 static void *begin(void *context, const char *target, struct MHD_Connection *mhd)
 {
-	struct http1 *http1 = context;
+	struct lane *lane = context;
+	struct http1 *http1 = lane->http1;
 	struct call *call = mem_zalloc(1, sizeof(*call));
 	struct app *app = http1->options.app;
 
 	call->http1 = http1;
+	call->lane = lane;
 	call->mhd = mhd;
 	call->connection = connection_of(mhd);
 	call->target = mem_strdup(target); /* at most CONNECTION_BYTES; libmicrohttpd cuts it up */
@@ -98,7 +119,7 @@ static void *begin(void *context, const char *target, struct MHD_Connection *mhd
 static void end(void *context, struct MHD_Connection *mhd, void **request,
                 enum MHD_RequestTerminationCode code)
 {
-	struct http1 *http1 = context;
+	struct http1 *http1 = ((struct lane *)context)->http1;
 	struct call *call = *request;
 
 	(void)mhd;
@@ -319,26 +340,15 @@ static enum MHD_Result step(void *context, struct MHD_Connection *mhd, const cha
 
 /* ---- connections ---- */
 
-/* The event threads are libmicrohttpd's: they get their name when they first say something. */
-static void name_thread(void)
-{
-	static _Thread_local bool is_named;
-
-	if (!is_named)
-		log_name_thread("event");
-	is_named = true;
-}
-
 static void on_connection(void *context, struct MHD_Connection *mhd, void **socket_context,
                           enum MHD_ConnectionNotificationCode code)
 {
-	struct http1 *http1 = context;
+	struct http1 *http1 = ((struct lane *)context)->http1;
 
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
 		const union MHD_ConnectionInfo *info =
 			MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
 
-		name_thread();
 		*socket_context = connections_find(http1->options.connections, info->connect_fd);
 		return;
 	}
@@ -346,15 +356,35 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **sock
 	*socket_context = NULL;
 }
 
-void http1_add(struct http1 *http1, struct connection *connection, const struct sockaddr *address,
-               socklen_t length)
+/* In the event thread: the library takes the socket, and closes it when it cannot. */
+static void on_arrived(void *context, struct connection *connection)
 {
-	connection_enter(http1->options.connections, connection, CONNECTION_HEAD);
-	if (MHD_add_connection(http1->daemon, connection->fd, address, length) != MHD_YES) {
-		/* it has closed the socket; no descriptor was opened since, this thread does that */
-		log_rarely(LOG_WARN, "libmicrohttpd takes no more connections; one was closed");
-		connections_close(http1->options.connections, connection);
+	const struct lane *lane = context;
+	const uint64_t tag = connection_tag(connection);
+	struct sockaddr_storage address = { 0 };
+	socklen_t length = sizeof(address);
+
+	if (getpeername(connection->fd, (struct sockaddr *)&address, &length) < 0) {
+		const int fd = connection->fd;
+
+		connections_close(lane->http1->options.connections, connection);
+		(void)close(fd);
+		return;
 	}
+	if (MHD_add_connection(lane->daemon, connection->fd, (const struct sockaddr *)&address,
+	                       length) != MHD_YES) {
+		log_rarely(LOG_WARN, "libmicrohttpd takes no more connections; one was closed");
+		connections_forget(lane->http1->options.connections, tag);
+	}
+}
+
+void http1_add(struct http1 *http1, struct connection *connection)
+{
+	struct lane *lane = &http1->lanes[http1->next_lane];
+
+	http1->next_lane = (http1->next_lane + 1) % http1->lane_count;
+	connection_enter(http1->options.connections, connection, CONNECTION_HEAD);
+	event_loop_add(lane->loop, connection);
 }
 
 size_t http1_in_flight(struct http1 *http1)
@@ -362,38 +392,43 @@ size_t http1_in_flight(struct http1 *http1)
 	return atomic_load_explicit(&http1->in_flight, memory_order_acquire);
 }
 
-/* ---- the daemon ---- */
+/* ---- opening ---- */
 
 static void log_library(void *context, const char *format, va_list args)
 {
 	char line[256];
 
 	(void)context;
-	(void)vsnprintf(line, sizeof(line), format,
-	                args); /* NOLINT(clang-diagnostic-format-nonliteral) */
+	(void)vsnprintf(line, sizeof(line), format, args);
 	log_debug("libmicrohttpd: %s", line);
 }
 
-static struct MHD_Daemon *start_daemon(struct http1 *http1)
+static struct MHD_Daemon *start_daemon(struct lane *lane)
 {
-	const size_t threads = http1->options.event_threads;
-	struct MHD_OptionItem more[] = {
-		{ MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)threads, NULL },
-		{ MHD_OPTION_END, 0, NULL },
-	};
+	const size_t connections =
+		lane->http1->options.max_connections + 64; /* ours is the limit */
 
-	if (threads <= 1)
-		more[0] = more[1];
-	return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET |
-	                                MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG,
-	                        0, NULL, NULL, step, http1, MHD_OPTION_EXTERNAL_LOGGER, log_library,
-	                        NULL, MHD_OPTION_CONNECTION_LIMIT,
-	                        (unsigned)(http1->options.max_connections + 64 * threads),
+	return MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET |
+	                                MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
+	                        0, NULL, NULL, step, lane, MHD_OPTION_EXTERNAL_LOGGER, log_library,
+	                        NULL, MHD_OPTION_CONNECTION_LIMIT, (unsigned)connections,
 	                        MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_BYTES,
-	                        MHD_OPTION_URI_LOG_CALLBACK, begin, http1,
-	                        MHD_OPTION_NOTIFY_COMPLETED, end, http1,
-	                        MHD_OPTION_NOTIFY_CONNECTION, on_connection, http1,
-	                        MHD_OPTION_ARRAY, more, MHD_OPTION_END);
+	                        MHD_OPTION_URI_LOG_CALLBACK, begin, lane,
+	                        MHD_OPTION_NOTIFY_COMPLETED, end, lane,
+	                        MHD_OPTION_NOTIFY_CONNECTION, on_connection, lane, MHD_OPTION_END);
+}
+
+static int open_lane(struct http1 *http1, struct lane *lane, struct error *err)
+{
+	lane->http1 = http1;
+	lane->daemon = start_daemon(lane);
+	if (!lane->daemon)
+		return error_set_errno(err, errno, "starting libmicrohttpd");
+	return event_loop_open(&(struct event_loop_options){ .daemon = lane->daemon,
+	                                                     .arrived = on_arrived,
+	                                                     .finished = on_finished,
+	                                                     .context = lane },
+	                       &lane->loop, err);
 }
 
 int http1_open(const struct http1_options *options, struct http1 **out, struct error *err)
@@ -403,13 +438,13 @@ int http1_open(const struct http1_options *options, struct http1 **out, struct e
 	http1->options = *options;
 	http1->arenas =
 		arena_pool_new(options->app->memory.limit / 2, &options->app->memory, ARENAS_KEPT);
-	http1->daemon = start_daemon(http1);
-	if (!http1->daemon) {
-		(void)error_set_errno(err, errno, "starting libmicrohttpd");
-		arena_pool_free(http1->arenas);
-		free(http1);
-		return -1;
-	}
+	http1->lanes = mem_zalloc(options->event_threads, sizeof(*http1->lanes));
+	for (; http1->lane_count < options->event_threads; http1->lane_count++)
+		if (open_lane(http1, &http1->lanes[http1->lane_count], err) < 0) {
+			http1->lane_count++;
+			http1_close(http1);
+			return -1;
+		}
 	*out = http1;
 	return 0;
 }
@@ -418,7 +453,12 @@ void http1_close(struct http1 *http1)
 {
 	if (!http1)
 		return;
-	MHD_stop_daemon(http1->daemon);
+	for (size_t i = 0; i < http1->lane_count; i++) {
+		event_loop_close(http1->lanes[i].loop);
+		if (http1->lanes[i].daemon)
+			MHD_stop_daemon(http1->lanes[i].daemon);
+	}
+	free(http1->lanes);
 	arena_pool_free(http1->arenas);
 	free(http1);
 }

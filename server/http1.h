@@ -15,8 +15,6 @@
  */
 #pragma once
 
-#include <sys/socket.h>
-
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "server/app.h"
@@ -39,8 +37,7 @@ int http1_open(const struct http1_options *options, struct http1 **out, struct e
 void http1_close(struct http1 *http1);
 
 /* Takes over a connection whose first bytes are no other protocol's. */
-void http1_add(struct http1 *http1, struct connection *connection, const struct sockaddr *address,
-               socklen_t length);
+void http1_add(struct http1 *http1, struct connection *connection);
 
 /* Requests whose response is not finished. */
 size_t http1_in_flight(struct http1 *http1);

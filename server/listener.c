@@ -167,15 +167,10 @@ static void refuse_http2(struct listener *listener, struct connection *connectio
 
 static void hand_on(struct listener *listener, struct connection *connection)
 {
-	struct sockaddr_storage address = { 0 };
-	socklen_t length = sizeof(address);
-
-	if (getpeername(connection->fd, (struct sockaddr *)&address, &length) < 0 ||
-	    !connection_watch(listener->options.connections, connection, 0)) {
+	if (connection_watch(listener->options.connections, connection, 0))
+		http1_add(listener->options.http1, connection);
+	else
 		drop(listener, connection);
-		return;
-	}
-	http1_add(listener->options.http1, connection, (const struct sockaddr *)&address, length);
 }
 
 static void look(struct listener *listener, struct connection *connection, bool is_closed)

@@ -322,6 +322,25 @@ class Http(WithServer):
             raw.send(b"x" * 50)
         self.assertEqual({raw.answer()[0] for raw in raws}, {200})
 
+    def test_any_number_of_requests_that_come_at_once_is_served(self):
+        """libmicrohttpd's own event thread sleeps over just 128 of them."""
+        for count in (127, 128, 129, 256):
+            raws = [self.raw() for _ in range(count)]
+            for raw in raws:
+                raw.send(READY)
+            self.assertEqual({raw.answer()[0] for raw in raws}, {200})
+            os.kill(self.server.pid, signal.SIGSTOP)
+            try:
+                for raw in raws:
+                    raw.send(READY)
+            finally:
+                os.kill(self.server.pid, signal.SIGCONT)
+            for raw in raws:
+                raw.socket.settimeout(5)
+            self.assertEqual({raw.answer()[0] for raw in raws}, {200})
+            for raw in raws:
+                raw.socket.close()
+
     def test_threads_at_full_speed_see_no_error(self):
         failures = []
 

@@ -179,8 +179,8 @@ static int tear_down(void **state)
 	while (http1_in_flight(f->http1) > 0)
 		(void)usleep(1000);
 	worker_pool_free(f->pool);
-	http1_close(f->http1);
 	listener_close(f->listener);
+	http1_close(f->http1);
 	connections_free(f->connections);
 	assert_int_equal(budget_used(&f->app.memory), 0);
 	app_metrics_free(f->app.metrics);
