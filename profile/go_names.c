@@ -172,8 +172,7 @@ static uint64_t hash_location(const struct profile *profile, const uint32_t *fun
 	for (uint32_t i = 0; i < location->line_count; i++) {
 		const struct profile_line *line = &profile->lines[location->first_line + i];
 		const bool known = line->function < profile->function_count;
-		const uint64_t link[3] = { hash,
-			                   known ? functions[line->function] : PROFILE_NONE,
+		const uint64_t link[3] = { hash, known ? functions[line->function] : PROFILE_NONE,
 			                   (uint64_t)line->line };
 
 		hash = hash64(key, link, sizeof(link));
