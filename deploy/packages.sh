@@ -12,7 +12,7 @@ packages_test="$packages_demo clang clang-format clang-tidy git libclang-rt-14-d
 # packages_need PACKAGE... : installs what is missing, as root and without questions.
 packages_need() {
 	local missing=() package log
-	for package in "$@"; do
+	for package in $(printf '%s\n' "$@" | sort -u); do
 		[ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
 	done
 	[ ${#missing[@]} -gt 0 ] || return 0
