@@ -1,10 +1,12 @@
 #include "base/arena.h"
 
+#include <assert.h>
 #include <stdalign.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/chunk_cache.h"
 #include "base/mem.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -34,6 +36,7 @@ struct arena {
 	size_t taken; /* bytes of all chunks, heads included; what `budget` was asked for */
 	size_t used;  /* bytes handed out */
 	struct budget *budget;
+	struct chunk_cache *cache; /* or NULL */
 	struct chunk *last;
 	bool overflowed;
 	bool starved; /* the budget, not the limit, said no */
@@ -48,6 +51,17 @@ struct arena *arena_new(size_t limit_bytes, struct budget *budget)
 	return arena;
 }
 
+void arena_use_cache(struct arena *arena, struct chunk_cache *cache)
+{
+	assert(!arena->last);
+	arena->cache = cache;
+}
+
+static bool is_cached(const struct arena *arena, size_t bytes)
+{
+	return arena->cache && !ONE_BY_ONE && bytes == CHUNK_CACHE_BYTES;
+}
+
 static void free_chunk(struct arena *arena, struct chunk *chunk)
 {
 	const size_t bytes = sizeof(*chunk) + chunk->size;
@@ -55,7 +69,10 @@ static void free_chunk(struct arena *arena, struct chunk *chunk)
 	arena->taken -= bytes;
 	if (arena->budget)
 		budget_give(arena->budget, bytes);
-	free(chunk);
+	if (is_cached(arena, bytes))
+		chunk_cache_give(arena->cache, chunk);
+	else
+		free(chunk);
 }
 
 void arena_free(struct arena *arena)
@@ -98,7 +115,7 @@ static struct chunk *add_chunk(struct arena *arena, size_t size)
 		arena->overflowed = arena->starved = true;
 		return NULL;
 	}
-	chunk = malloc(bytes);
+	chunk = is_cached(arena, bytes) ? chunk_cache_take(arena->cache) : malloc(bytes);
 	if (!chunk) {
 		if (arena->budget)
 			budget_give(arena->budget, bytes);
@@ -119,6 +136,8 @@ static size_t next_chunk_size(const struct arena *arena, size_t size)
 	const size_t left = arena->limit - arena->taken;
 	size_t wanted = arena->last ? arena->last->size * 2 : FIRST_CHUNK;
 
+	if (arena->cache && arena->last)
+		wanted = CHUNK_CACHE_BYTES - sizeof(struct chunk);
 	if (wanted > LAST_CHUNK)
 		wanted = LAST_CHUNK;
 	if (left > sizeof(struct chunk) && wanted > left - sizeof(struct chunk))

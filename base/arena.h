@@ -20,11 +20,18 @@
 #include "base/str.h"
 
 struct arena;
+struct chunk_cache;
 
 /* An arena of at most limit_bytes, whose chunks also count in `budget` (or NULL). */
 struct arena *arena_new(size_t limit_bytes, struct budget *budget) __attribute__((returns_nonnull));
 void arena_free(struct arena *arena);
 DEFINE_FREEP(arena)
+
+/*
+ * Takes its chunks but for the first from `cache`, and gives them back there. Before the
+ * first allocation; the cache lives longer than the arena.
+ */
+void arena_use_cache(struct arena *arena, struct chunk_cache *cache);
 
 /* Empty again; the first chunk is kept for the next user. */
 void arena_reset(struct arena *arena);
