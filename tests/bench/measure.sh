@@ -55,13 +55,16 @@ run() {
 
 echo "commit $(git rev-parse --short HEAD 2>/dev/null || echo unknown), $(nproc) cores, $(sed -n 's/^model name\s*: //p' /proc/cpuinfo | head -n 1)"
 for workload in cpu-fleet gpu-box continuous-ebpf tiny; do
-	echo "== $workload: bound"
-	mkdir "$folder/bodies"
-	"$profbench" gen $workload --count 200 --route ingest --shape "$shape" --out "$folder/bodies" >/dev/null
-	[ $workload = tiny ] || "$limits" decode "$folder"/bodies/* || true
-	rm -rf "$folder/bodies"
+	# The bound of decoding is that of single pprof bodies: the other two workloads send none.
+	if [ $workload = cpu-fleet ] || [ $workload = gpu-box ]; then
+		echo "== $workload: bound"
+		mkdir "$folder/bodies"
+		"$profbench" gen $workload --count 200 --route ingest --shape "$shape" --out "$folder/bodies" >/dev/null
+		"$limits" decode "$folder"/bodies/*
+		rm -rf "$folder/bodies"
+	fi
 	echo "== $workload: saturated, 128 connections"
-	start
+	start -validation.reject-older-than=0
 	run "$profbench" load $workload --server "$address" --pid "$server" --count 4000 --connections 128 --shape "$shape"
 	stop
 	echo "== $workload: $hours h of history, asked for again"
