@@ -118,8 +118,11 @@ class Server:
         self.process.wait(60)
 
     def close(self):
+        """Ends it; a server that does not end well (or whose sanitizer found something) fails the test."""
         try:
-            self.stop()
+            status = self.stop()
+            if status not in (0, -signal.SIGKILL):
+                raise RuntimeError("the server ended with %d:\n%s" % (status, self.log_text()))
         finally:
             if self.process and self.process.poll() is None:
                 self.kill()
