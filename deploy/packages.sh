@@ -2,7 +2,7 @@
 
 # What building the program takes.
 packages_build="cmake gcc g++ ninja-build pkg-config protobuf-c-compiler protobuf-compiler libprotobuf-c-dev
-	libcurl4-openssl-dev libdeflate-dev libjansson-dev libmicrohttpd-dev libnghttp2-dev libre2-dev libsqlite3-dev
+	libcurl4-openssl-dev libdeflate-dev libjansson-dev libmicrohttpd-dev libre2-dev libsqlite3-dev
 	libxxhash-dev libyaml-dev libzstd-dev zlib1g-dev"
 
 # What the demo, the first steps of README.md and the tests take besides.
