@@ -44,7 +44,10 @@ struct app {
 	struct limits *_Atomic limits;
 	_Atomic bool stopping; /* not ready any more; answers say Connection: close */
 
-	/* what the listener and the pool cost now, for /metrics; NULL while there is none */
+	/*
+	 * what the listener and the pool cost now, for /metrics; NULL while there is
+	 * none
+	 */
 	void (*gauge)(void *context, struct server_gauge *out);
 	void *gauge_context;
 };

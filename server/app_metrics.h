@@ -1,8 +1,8 @@
 /*
  * The metric families of server/metrics.def by name.
  *
- * Shape    app_metrics_new() makes them all in a registry; app_metrics_collect() sets those
- *          whose numbers are kept elsewhere.
+ * Shape    app_metrics_new() makes them all in a registry; app_metrics_collect() sets
+ *          those whose numbers are kept elsewhere.
  * Threads  any.
  * Source   read specification, 5.4
  */

@@ -14,7 +14,10 @@
 
 struct arena_pool;
 
-/* Arenas of at most limit_bytes each, whose bytes count in `budget`; at most `keep` wait. */
+/*
+ * Arenas of at most limit_bytes each, whose bytes count in `budget`; at most `keep`
+ * wait.
+ */
 struct arena_pool *arena_pool_new(size_t limit_bytes, struct budget *budget, size_t keep)
 	__attribute__((returns_nonnull));
 void arena_pool_free(struct arena_pool *pool);

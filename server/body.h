@@ -1,8 +1,8 @@
 /*
  * The body of a request while it arrives.
  *
- * Shape    grows by doubling, never past what was announced: a liar who announces much and
- *          sends little costs what he sends. Its bytes count in a budget.
+ * Shape    grows by doubling, never past what was announced: a liar who announces much
+ *          and sends little costs what he sends. Its bytes count in a budget.
  * Errors   false: over the limit, or the budget is used up (body->starved tells).
  * Threads  none: the event thread's until it is complete.
  */

@@ -25,11 +25,12 @@
 #include "server/options.h"
 #include "server/version.h"
 
-#define HELP_MAX      ((size_t)256 << 10)
-#define DRAIN_POLL_NS (5 * NS_PER_MS)
-#define LAST_GRACE_NS (5 * NS_PER_S) /* for requests that were cancelled; a guess */
-#define WORKERS_MIN   2
-#define THREADS_MAX   1024
+#define HELP_MAX        ((size_t)256 << 10)
+#define DRAIN_POLL_NS   (5 * NS_PER_MS)
+#define LAST_GRACE_NS   (5 * NS_PER_S) /* for requests that were cancelled; a guess */
+#define WORKERS_MIN     2
+#define CONNECTIONS_MAX 1000000
+#define THREADS_MAX     1024
 
 /* What runs. Members are made in this order and torn down in reverse. */
 struct server {
@@ -69,6 +70,12 @@ static size_t event_thread_count(const struct options *options)
 	return at_most((cores() + 3) / 4, THREADS_MAX);
 }
 
+static size_t connection_limit(const struct options *options)
+{
+	return options->max_connections > 0 ? at_most(options->max_connections, CONNECTIONS_MAX)
+	                                    : 1;
+}
+
 static void count_cut(void *context, enum connection_phase phase)
 {
 	static const char *const names[CONNECTION_PHASE_COUNT] = {
@@ -97,8 +104,7 @@ static int open_connections(struct server *server, struct error *err)
 
 	return connections_new(
 		&(struct connections_options){
-			.max = options->max_connections ? at_most(options->max_connections, 1000000) :
-							  1,
+			.max = connection_limit(options),
 			.timeout_ns = {
 				[CONNECTION_FIRST_BYTES] = options->read_header_timeout_ns,
 				[CONNECTION_HEAD] = options->read_header_timeout_ns,
@@ -203,31 +209,35 @@ static bool drain(const struct server *server)
 {
 	listener_stop(server->listener);
 	connections_shut_idle(server->connections);
-	if (wait_for_requests(server, server->options->shutdown_timeout_ns))
-		return true;
-	log_warn("%zu requests took longer than -server.graceful-shutdown-timeout; they are cut",
-	         http1_in_flight(server->http1));
-	connections_shut_all(server->connections);
+	if (!wait_for_requests(server, server->options->shutdown_timeout_ns)) {
+		log_warn("%zu requests took longer than -server.graceful-shutdown-timeout; "
+		         "they are cut",
+		         http1_in_flight(server->http1));
+		connections_shut_all(server->connections);
+	}
+	/* a kept connection may have begun another one at the last moment */
+	http1_refuse(server->http1);
 	return wait_for_requests(server, LAST_GRACE_NS);
+}
+
+/* Threads are stuck in requests: commits what was taken in, and goes. */
+static void leave_without_them(const struct server *server)
+{
+	log_error("requests do not end; leaving without them");
+	store_close(server->app->store);
+	_exit(1);
 }
 
 static int server_close(struct server *server)
 {
-	if (server->app)
+	if (server->listener) {
 		atomic_store(&server->app->stopping, true);
-	if (server->listener && !drain(server)) {
-		/* threads are stuck in requests: commit what was taken in, and go */
-		log_error("requests do not end; leaving without them");
-		store_close(server->app->store);
-		_exit(1);
-	}
-	worker_pool_free(server->pool);
-	if (server->app) {
-		store_close(TAKE(server->app->store));
-		server->app->gauge = NULL;
+		if (!drain(server))
+			leave_without_them(server);
 	}
 	listener_close(server->listener); /* hands nothing on any more */
 	http1_close(server->http1);
+	worker_pool_free(server->pool);
 	connections_free(server->connections);
 	app_close(server->app);
 	return 0;

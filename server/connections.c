@@ -118,7 +118,10 @@ size_t connections_count(struct connections *table)
 
 /* ---- the table ---- */
 
-/* Nothing more comes from a peer that has closed its half: what it owes is not waited for. */
+/*
+ * Nothing more comes from a peer that has closed its half: what it owes is not waited
+ * for.
+ */
 static bool waits_for_peer(enum connection_phase phase)
 {
 	return phase == CONNECTION_FIRST_BYTES || phase == CONNECTION_HEAD ||

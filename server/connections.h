@@ -1,14 +1,15 @@
 /*
- * All open connections, their deadlines, and whether somebody still waits at the other end.
+ * All open connections, their deadlines, and whether somebody still waits at the other
+ * end.
  *
  * Shape    a table by file descriptor. A connection is in one phase at a time:
  *
  *            FIRST_BYTES -> HEAD -> BODY -> RUNNING -> SENDING -> IDLE -> HEAD ...
  *                                                       `-> DRAINING -> closed
  *
- *          connections_expire() shuts the sockets whose phase took too long; who reads or
- *          writes there sees the end and closes. The table also owns the epoll instance of the
- *          thread that accepts.
+ *          connections_expire() shuts the sockets whose phase took too long; who reads
+ *          or writes there sees the end and closes. The table also owns the epoll
+ *          instance of the thread that accepts.
  * Units    monotonic nanoseconds.
  * Threads  any; a lock guards the list, phases and deadlines are atomic. A connection is
  *          freed by connections_close() alone, before its descriptor is closed.
@@ -67,7 +68,10 @@ int connections_epoll_fd(const struct connections *table);
 /* Ends the current connections_wait() of the accepting thread. */
 void connections_wake(struct connections *table);
 
-/* Whether there is room for one more. When there is none, closing one wakes the acceptor. */
+/*
+ * Whether there is room for one more. When there is none, closing one wakes the
+ * acceptor.
+ */
 bool connections_have_room(struct connections *table);
 size_t connections_count(struct connections *table);
 
@@ -79,19 +83,23 @@ struct connection *connections_find(struct connections *table, int fd);
 
 /*
  * What epoll said of a tag. The connection when it is in a phase of the acceptor's own
- * (FIRST_BYTES, DRAINING); else NULL, and a hang-up is noted for whoever works for the peer.
+ * (FIRST_BYTES, DRAINING); else NULL, and a hang-up is noted for whoever works for the
+ * peer.
  */
 struct connection *connections_take_event(struct connections *table, uint64_t tag, uint32_t events);
 uint64_t connection_tag(const struct connection *connection);
 
 /*
- * Forgets a connection; the caller closes its fd afterwards. When it `drains`, a copy of the
- * fd stays open for a second and throws away what comes, so that the peer reads its answer
- * before it hears of a reset.
+ * Forgets a connection; the caller closes its fd afterwards. When it `drains`, a copy
+ * of the fd stays open for a second and throws away what comes, so that the peer reads
+ * its answer before it hears of a reset.
  */
 void connections_close(struct connections *table, struct connection *connection);
 
-/* The same for one whose fd somebody has closed already; nothing when it is forgotten by now. */
+/*
+ * The same for one whose fd somebody has closed already; nothing when it is forgotten
+ * by now.
+ */
 void connections_forget(struct connections *table, uint64_t tag);
 
 /* Enters a phase, and starts its clock. */
@@ -99,12 +107,15 @@ void connection_enter(struct connections *table, struct connection *connection,
                       enum connection_phase phase);
 
 /*
- * Asks epoll to tell once when the peer closes, and of `events`. The acceptor's, before it
- * hands the connection on.
+ * Asks epoll to tell once when the peer closes, and of `events`. The acceptor's, before
+ * it hands the connection on.
  */
 bool connection_watch(struct connections *table, struct connection *connection, uint32_t events);
 
-/* Shuts what is overdue. Returns milliseconds until it should be called again, -1: for ever. */
+/*
+ * Shuts what is overdue. Returns milliseconds until it should be called again, -1: for
+ * ever.
+ */
 int connections_expire(struct connections *table, int64_t now_mono_ns);
 
 /* Shuts the connections that wait for a request, or all of them with `gone` set. */

@@ -1,10 +1,11 @@
 /*
- * A thread that moves the bytes of some connections: libmicrohttpd inside a loop of our own.
+ * A thread that moves the bytes of some connections: libmicrohttpd inside a loop of our
+ * own.
  *
- * Shape    connections arrive and responses finish in other threads; both are handed over in
- *          lists, and the loop's thread alone calls the library.
- *          The library's own epoll thread is not used: when just as many connections are ready
- *          as it asks the kernel for at a time (128), version 0.9.75 asks again, without end,
+ * Shape    connections arrive and responses finish in other threads; both are handed
+ *          over in lists, and the loop's thread alone calls the library. The library's
+ *          own epoll thread is not used: when just as many connections are ready as it
+ *          asks the kernel for at a time (128), version 0.9.75 asks again, without end,
  *          before it serves them.
  * Threads  event_loop_add() and event_loop_finish() from any thread; callbacks run in the
  *          loop's.

@@ -1,10 +1,11 @@
 /*
  * One request on its way through the server: what a handler sees.
  *
- * Shape    the listener makes it, a worker calls its route's handler once, and the listener
- *          sends what the handler has left in `response`. A handler that must wait (for a
- *          commit) returns EXCHANGE_PENDING; somebody calls exchange_finish(), perhaps before
- *          the handler has returned: it does not touch the exchange after handing it on.
+ * Shape    the listener makes it, a worker calls its route's handler once, and the
+ *          listener sends what the handler has left in `response`. A handler that must
+ *          wait (for a commit) returns EXCHANGE_PENDING; somebody calls
+ *          exchange_finish(), perhaps before the handler has returned: it does not
+ *          touch the exchange after handing it on.
  * Threads  the handler's worker owns everything here until it returns (or, pending, until
  *          exchange_finish()). `app` is shared and says itself what guards it.
  */
@@ -28,8 +29,8 @@ struct exchange {
 	struct arena *arena; /* the request's memory, with its budget */
 	struct http_request request;
 	struct http_response response;
-	struct str
-		tenant; /* checked; "anonymous" when tenancy is off; empty on routes without one */
+	/* checked; "anonymous" when tenancy is off; empty on routes without one */
+	struct str tenant;
 	struct store_cancel cancel; /* the client has gone, or the deadline passed */
 	int64_t start_mono_ns;
 
@@ -37,7 +38,10 @@ struct exchange {
 	struct exchange *next;                     /* the worker pool's */
 };
 
-/* Sends the response of a pending exchange; any thread. The exchange is gone afterwards. */
+/*
+ * Sends the response of a pending exchange; any thread. The exchange is gone
+ * afterwards.
+ */
 static inline void exchange_finish(struct exchange *exchange)
 {
 	exchange->finish(exchange);

@@ -1,9 +1,9 @@
 /*
  * What must hold for the head of an HTTP/1 request before anything believes it.
  *
- * Shape    refuses what two servers could read differently: names that are no tokens, lengths
- *          given twice or beside a transfer encoding, encodings other than chunked, a missing
- *          or second Host, control characters in values.
+ * Shape    refuses what two servers could read differently: names that are no tokens,
+ *          lengths given twice or beside a transfer encoding, encodings other than
+ *          chunked, a missing or second Host, control characters in values.
  * Errors   the HTTP status and a text; 0 when all is well.
  * Threads  any.
  * Source   RFC 9110, 5.1, 5.5, 7.2, 8.6; RFC 9112, 3.2, 6.1, 6.3
@@ -34,7 +34,7 @@ int head_check(enum head_version version, const struct http_header *headers, siz
                struct head *out_head, const char **out_reason);
 
 /*
- * Cuts a request target into path and query, both raw: origin form, or absolute form whose
- * authority is dropped. False for anything else.
+ * Cuts a request target into path and query, both raw: origin form, or absolute form
+ * whose authority is dropped. False for anything else.
  */
 bool head_split_target(struct str target, struct str *out_path, struct str *out_query);

@@ -59,6 +59,7 @@ struct http1 {
 	struct http1_options options;
 	struct arena_pool *arenas;
 	_Atomic size_t in_flight;
+	_Atomic bool refuses;
 	struct lane *lanes;
 	size_t lane_count;
 	size_t next_lane; /* the acceptor's */
@@ -111,7 +112,11 @@ static void *begin(void *context, const char *target, struct MHD_Connection *mhd
 	call->exchange.finish = finish;
 	http_response_init(&call->exchange.response, app->memory.limit / 4);
 	body_init(&call->body, 0, 0, &app->memory);
-	atomic_fetch_add_explicit(&http1->in_flight, 1, memory_order_relaxed);
+	/*
+	 * in one order with `refuses`: who does not see that is counted when it is
+	 * waited for
+	 */
+	atomic_fetch_add(&http1->in_flight, 1);
 	connection_enter(http1->options.connections, call->connection, CONNECTION_HEAD);
 	return call;
 }
@@ -135,7 +140,7 @@ static void end(void *context, struct MHD_Connection *mhd, void **request,
 	arena_pool_give(http1->arenas, call->exchange.arena);
 	free(call->target);
 	free(call);
-	atomic_fetch_sub_explicit(&http1->in_flight, 1, memory_order_release);
+	atomic_fetch_sub(&http1->in_flight, 1);
 }
 
 /* Sends the response through libmicrohttpd. */
@@ -150,7 +155,10 @@ static enum MHD_Result answer(struct call *call)
 	return http1_response_queue(call->mhd, &call->exchange, closes) ? MHD_YES : MHD_NO;
 }
 
-/* Sends the response past libmicrohttpd, which takes none before the body's end, and closes. */
+/*
+ * Sends the response past libmicrohttpd, which takes none before the body's end, and
+ * closes.
+ */
 static enum MHD_Result answer_now(struct call *call)
 {
 	call->response_bytes = call->exchange.response.body.length;
@@ -180,7 +188,10 @@ static enum MHD_Result add_header(void *context, enum MHD_ValueKind kind, const 
 	return MHD_YES;
 }
 
-/* The headers as views into the connection's memory, which lasts as long as the request. */
+/*
+ * The headers as views into the connection's memory, which lasts as long as the
+ * request.
+ */
 static bool read_headers(struct call *call)
 {
 	const int count = MHD_get_connection_values_n(call->mhd, MHD_HEADER_KIND, NULL, NULL);
@@ -220,7 +231,9 @@ static bool check_head(struct call *call, const char *version_text)
 	return status == 0;
 }
 
-/* Route, method, tenant and announced length. False: refused, the response is complete. */
+/*
+ * Route, method, tenant and announced length. False: refused, the response is complete.
+ */
 static bool route_call(struct call *call)
 {
 	struct exchange *exchange = &call->exchange;
@@ -302,6 +315,10 @@ static enum MHD_Result take_end(struct call *call)
 		(void)exchange->route->handler(exchange);
 		return answer(call);
 	}
+	if (atomic_load(&call->http1->refuses)) {
+		dispatch_busy(exchange, "stopping");
+		return answer(call);
+	}
 	if (!worker_pool_reserve(call->http1->options.pool)) {
 		dispatch_busy(exchange, "queue");
 		return answer(call);
@@ -315,7 +332,11 @@ static enum MHD_Result take_end(struct call *call)
 	return MHD_YES;
 }
 
-/* libmicrohttpd calls it with the head, with each piece of the body, at its end, and when resumed. */
+/*
+ * libmicrohttpd calls it with the head, with each piece of the body, at its end, and when
+ * resumed. Its parameters are the library's.
+ */
+/* NOLINTNEXTLINE(readability-function-size) */
 static enum MHD_Result step(void *context, struct MHD_Connection *mhd, const char *target,
                             const char *method, const char *version, const char *data,
                             size_t *length, void **request)
@@ -389,7 +410,12 @@ void http1_add(struct http1 *http1, struct connection *connection)
 
 size_t http1_in_flight(struct http1 *http1)
 {
-	return atomic_load_explicit(&http1->in_flight, memory_order_acquire);
+	return atomic_load(&http1->in_flight);
+}
+
+void http1_refuse(struct http1 *http1)
+{
+	atomic_store(&http1->refuses, true);
 }
 
 /* ---- opening ---- */

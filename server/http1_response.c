@@ -5,7 +5,10 @@
 
 #define HEAD_MAX ((size_t)16 << 10) /* bytes of a response written past libmicrohttpd */
 
-/* Texts with a NUL behind them, as libmicrohttpd wants. Without memory the header is left out. */
+/*
+ * Texts with a NUL behind them, as libmicrohttpd wants. Without memory the header is
+ * left out.
+ */
 static void add_header(struct MHD_Response *response, struct arena *arena, struct str name,
                        struct str value)
 {

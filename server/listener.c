@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -36,14 +37,15 @@ struct listener {
 
 static uint16_t bound_port(int fd)
 {
-	struct sockaddr_storage address = { 0 };
+	struct sockaddr_in6 address = { 0 };
 	socklen_t length = sizeof(address);
 
+	_Static_assert(offsetof(struct sockaddr_in, sin_port) ==
+	                       offsetof(struct sockaddr_in6, sin6_port),
+	               "both families have their port in one place");
 	if (getsockname(fd, (struct sockaddr *)&address, &length) < 0)
 		return 0;
-	if (address.ss_family == AF_INET6)
-		return ntohs(((const struct sockaddr_in6 *)&address)->sin6_port);
-	return ntohs(((const struct sockaddr_in *)&address)->sin_port);
+	return ntohs(address.sin6_port);
 }
 
 static void set_port(struct sockaddr *address, uint16_t port)
@@ -54,7 +56,10 @@ static void set_port(struct sockaddr *address, uint16_t port)
 		((struct sockaddr_in *)address)->sin_port = htons(port);
 }
 
-/* A listening socket, or -1 with errno. IPv6 sockets take IPv6 only: each address has its own. */
+/*
+ * A listening socket, or -1 with errno. IPv6 sockets take IPv6 only: each address has
+ * its own.
+ */
 static int bind_one(const struct addrinfo *info, uint16_t port)
 {
 	const int yes = 1;
@@ -173,6 +178,13 @@ static void hand_on(struct listener *listener, struct connection *connection)
 		drop(listener, connection);
 }
 
+/* Edge-triggered: told once of each change, so that half a preface does not spin. */
+static bool wait_for_more(struct listener *listener, struct connection *connection)
+{
+	return connection->is_watched ||
+	       connection_watch(listener->options.connections, connection, EPOLLIN);
+}
+
 static void look(struct listener *listener, struct connection *connection, bool is_closed)
 {
 	char bytes[PREFACE_LENGTH];
@@ -188,10 +200,7 @@ static void look(struct listener *listener, struct connection *connection, bool 
 		hand_on(listener, connection);
 	else if (preface == PREFACE_HTTP2)
 		refuse_http2(listener, connection);
-	else if (is_closed)
-		drop(listener, connection);
-	else if (!connection->is_watched &&
-	         !connection_watch(listener->options.connections, connection, EPOLLIN))
+	else if (is_closed || !wait_for_more(listener, connection))
 		drop(listener, connection);
 }
 

@@ -1,10 +1,10 @@
 /*
- * The open port: accepts, looks at the first bytes, and hands connections to the protocol that
- * they speak.
+ * The open port: accepts, looks at the first bytes, and hands connections to the
+ * protocol that they speak.
  *
- * Shape    one thread. It peeks edge-triggered, so that half a preface costs nothing, shuts
- *          what is overdue, notices peers that hang up, and empties what was refused.
- *          While there is no room, connections wait in the kernel's queue.
+ * Shape    one thread. It peeks edge-triggered, so that half a preface costs nothing,
+ *          shuts what is overdue, notices peers that hang up, and empties what was
+ *          refused. While there is no room, connections wait in the kernel's queue.
  *          HTTP/2 is told in HTTP/1.1 that its version is not supported.
  * Errors   ERROR_IO when an address cannot be bound, naming it.
  * Threads  one of its own.
@@ -31,7 +31,10 @@ struct listener_options {
 /* Binds and starts to accept. */
 int listener_open(const struct listener_options *options, struct listener **out, struct error *err);
 
-/* Accepts nothing more and closes the port; what was accepted goes on, deadlines are kept. */
+/*
+ * Accepts nothing more and closes the port; what was accepted goes on, deadlines are
+ * kept.
+ */
 void listener_stop(struct listener *listener);
 
 /* Ends the thread. NULL is fine. */

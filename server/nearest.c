@@ -11,7 +11,9 @@ static char folded(char c)
 {
 	if (c >= 'A' && c <= 'Z')
 		return (char)(c + ('a' - 'A'));
-	return c == '_' || c == '.' ? '-' : c;
+	if (c == '_' || c == '.')
+		return '-';
+	return c;
 }
 
 static size_t least(size_t a, size_t b)

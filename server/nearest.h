@@ -1,8 +1,8 @@
 /*
  * "Did you mean": the nearest of some names.
  *
- * Shape    edit distance with transpositions; near is at most a third of the name's length.
- *          Dots, dashes and underscores count as one character.
+ * Shape    edit distance with transpositions; near is at most a third of the name's
+ *          length. Dots, dashes and underscores count as one character.
  * Threads  any.
  */
 #pragma once

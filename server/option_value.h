@@ -1,7 +1,8 @@
 /*
  * The types of options: text in, value out.
  *
- * Shape    one entry a type: its name for help texts and a parser into the field's C type.
+ * Shape    one entry a type: its name for help texts and a parser into the field's C
+ *          type.
  * Errors   ERROR_INVALID, saying what is expected.
  * Threads  none.
  * Source   deployment specification, 8.4
@@ -44,13 +45,22 @@ enum option_type {
 	OPTION_TYPE_COUNT
 };
 
-/* "duration", "normal|full": what stands behind the flag in help texts; empty for a flag. */
+/*
+ * "duration", "normal|full": what stands behind the flag in help texts; empty for a
+ * flag.
+ */
 const char *option_type_name(enum option_type type);
 
-/* Writes the value of `text` to the field, whose C type is that of `type`. A STRING keeps text.data. */
+/*
+ * Writes the value of `text` to the field, whose C type is that of `type`. A STRING keeps
+ * text.data.
+ */
 int option_value_parse(enum option_type type, struct str text, void *field, struct error *err);
 
-/* "15s", "1h30m", "7d": units ns us ms s m h d w y, also with fractions; "0" needs none. */
+/*
+ * "15s", "1h30m", "7d": units ns us ms s m h d w y, also with fractions; "0" needs
+ * none.
+ */
 int option_parse_duration(struct str text, int64_t *out_ns, struct error *err);
 
 /* "512MiB", "10GB", "4096". */

@@ -1,9 +1,10 @@
 /*
  * All options of the server, from flags, a YAML file and defaults.
  *
- * Shape    one struct with a field an option, made from server/options.def. Flags have one or
- *          two dashes, -name=value or -name value; a bool may stand alone. The file has the
- *          names cut at their dots into sections, with underscores. Flags win over the file.
+ * Shape    one struct with a field an option, made from server/options.def. Flags have
+ *          one or two dashes, -name=value or -name value; a bool may stand alone. The
+ *          file has the names cut at their dots into sections, with underscores. Flags
+ *          win over the file.
  * Errors   ERROR_INVALID with the nearest known name; exit status 2 for the caller.
  * Threads  immutable after options_load().
  * Source   deployment specification, 8.4
@@ -90,7 +91,10 @@ int options_set_file(struct options *options, const char *path, bool expand_env,
 /* Appends `text` with ${VAR} and ${VAR:-default} replaced; an unknown VAR is empty. */
 int options_expand_env(struct str text, struct strbuf *out, struct error *err);
 
-/* Whether a flag of Pyroscope has no meaning here and is passed over; *out_bool: takes no value. */
+/*
+ * Whether a flag of Pyroscope has no meaning here and is passed over; *out_bool: takes
+ * no value.
+ */
 bool options_ignores(struct str name, bool *out_bool);
 
 /* ---- printing ---- */

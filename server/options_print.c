@@ -29,8 +29,14 @@ static struct str section_of(const char *name)
 
 static void add_key(struct strbuf *out, struct str name)
 {
-	for (size_t i = 0; i < name.length; i++)
-		strbuf_add_byte(out, name.data[i] == '-' ? '_' : name.data[i]);
+	for (size_t i = 0; i < name.length; i++) {
+		const char c = name.data[i];
+
+		if (c == '-')
+			strbuf_add_byte(out, '_');
+		else
+			strbuf_add_byte(out, c);
+	}
 }
 
 static bool is_plain(const char *text)

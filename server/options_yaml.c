@@ -19,7 +19,10 @@
 #define SECTION_MAX 8                 /* sections inside each other */
 #define KEY_MAX     256               /* bytes of a whole name */
 
-/* Where the reader stands: the name so far, and where each open section's part of it ends. */
+/*
+ * Where the reader stands: the name so far, and where each open section's part of it
+ * ends.
+ */
 struct yaml_place {
 	struct options *options;
 	const char *file;
@@ -59,8 +62,10 @@ static int add_key(struct yaml_place *place, struct str part, struct error *err)
 	place->key_length = before;
 	if (before > 0)
 		place->key[place->key_length++] = '.';
-	for (size_t i = 0; i < part.length; i++)
-		place->key[place->key_length++] = part.data[i] == '_' ? '-' : part.data[i];
+	memcpy(place->key + place->key_length, part.data, part.length);
+	for (size_t i = 0; i < part.length; i++, place->key_length++)
+		if (place->key[place->key_length] == '_')
+			place->key[place->key_length] = '-';
 	place->wants_value = true;
 	return 0;
 }
@@ -193,7 +198,10 @@ static void add_variable(struct str inside, struct strbuf *out)
 	while (length < inside.length && is_name_char(inside.data[length]))
 		length++;
 	name = mem_strndup(inside.data, length);
-	/* read at start and on SIGHUP by the main thread; nothing here sets the environment */
+	/*
+	 * read at start and on SIGHUP by the main thread; nothing here sets the
+	 * environment
+	 */
 	value = getenv(name); /* NOLINT(concurrency-mt-unsafe) */
 	if (value && value[0])
 		strbuf_add_text(out, value);

@@ -1,8 +1,8 @@
 /*
  * What a connection speaks, by its first bytes.
  *
- * Shape    the HTTP/2 preface has 24 fixed bytes; everything that differs from it in one byte
- *          is HTTP/1.
+ * Shape    the HTTP/2 preface has 24 fixed bytes; everything that differs from it in
+ *          one byte is HTTP/1.
  * Threads  any.
  * Source   RFC 9113, 3.4; ingest specification, 1.2
  */

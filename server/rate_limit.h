@@ -1,9 +1,9 @@
 /*
  * How fast a tenant may send: a bucket of bytes a tenant.
  *
- * Shape    a bucket fills at `rate` up to `burst`. What costs more than a full bucket passes
- *          never, as the reference has it. At most RATE_LIMIT_TENANTS_MAX buckets; past it
- *          the fullest one is forgotten, which favours its tenant.
+ * Shape    a bucket fills at `rate` up to `burst`. What costs more than a full bucket
+ *          passes never, as the reference has it. At most RATE_LIMIT_TENANTS_MAX
+ *          buckets; past it the fullest one is forgotten, which favours its tenant.
  * Units    bytes and bytes a second; monotonic nanoseconds.
  * Threads  any; one lock, held for a look-up.
  * Source   ingest specification, 1.5

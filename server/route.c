@@ -18,7 +18,10 @@ static struct route table[] = {
 
 _Static_assert(ARRAY_LENGTH(table) * 2 < SLOT_COUNT, "raise SLOT_COUNT");
 
-/* Made from the table when it is first asked, and never changed: process-wide by nature. */
+/*
+ * Made from the table when it is first asked, and never changed: process-wide by
+ * nature.
+ */
 static char labels[ARRAY_LENGTH(table)][LABEL_MAX];
 static uint8_t slots[SLOT_COUNT]; /* 1 + index, 0: empty */
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
@@ -32,7 +35,10 @@ static size_t slot_of(struct str path)
 	return (hash ^ hash >> 16) % SLOT_COUNT;
 }
 
-/* As the reference labels routes: lower case, runs of other characters one '_', trimmed. */
+/*
+ * As the reference labels routes: lower case, runs of other characters one '_',
+ * trimmed.
+ */
 static void make_label(const char *path, char label[static LABEL_MAX])
 {
 	size_t length = 0;

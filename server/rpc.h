@@ -9,8 +9,8 @@
  *	connect_reply(&call, &exchange->response);
  *
  * Shape    rpc_accept() does method, content type, protocol version and encoding
- *          (connect_accept()), then the deadline, and the tenant last but for what a codec
- *          finds in the message. It fills exchange->tenant and exchange->cancel.
+ *          (connect_accept()), then the deadline, and the tenant last but for what a
+ *          codec finds in the message. It fills exchange->tenant and exchange->cancel.
  * Errors   false: the response is complete.
  * Source   read specification, 2.1, 2.4 and 5.1
  */

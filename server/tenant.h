@@ -1,9 +1,9 @@
 /*
  * Who asks: X-Scope-OrgID.
  *
- * Shape    with tenancy off everybody is "anonymous". Else 1 to 150 bytes of letters, digits
- *          and !-_.*'(); text behind ':' is metadata and cut off; '|' joins several, and
- *          one request is for one.
+ * Shape    with tenancy off everybody is "anonymous". Else 1 to 150 bytes of letters,
+ *          digits and !-_.*'(); text behind ':' is metadata and cut off; '|' joins
+ *          several, and one request is for one.
  * Errors   ERROR_UNAUTHENTICATED, or ERROR_INVALID for a read that names several.
  * Threads  any.
  * Source   read specification, 5.1; ingest specification, 1.4

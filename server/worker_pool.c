@@ -57,7 +57,10 @@ static void rest(struct worker_pool *pool)
 	(void)pthread_mutex_unlock(&pool->lock);
 }
 
-/* Owns the request and its arena while the handler runs; ends when the queue is closed and empty. */
+/*
+ * Owns the request and its arena while the handler runs; ends when the queue is closed
+ * and empty.
+ */
 static void *run(void *argument)
 {
 	const struct worker *worker = argument;

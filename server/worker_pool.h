@@ -1,10 +1,11 @@
 /*
  * The threads that execute requests, and the queue before them.
  *
- * Shape    a place in the queue is taken first (worker_pool_reserve), then filled: a caller
- *          learns that the queue is full while it can still answer. Workers call the route's
- *          handler and finish what is done.
- * Units    the queue is bounded by length; the bytes of waiting requests are in memory.limit.
+ * Shape    a place in the queue is taken first (worker_pool_reserve), then filled: a
+ *          caller learns that the queue is full while it can still answer. Workers call
+ *          the route's handler and finish what is done.
+ * Units    the queue is bounded by length; the bytes of waiting requests are in
+ *          memory.limit.
  * Threads  any thread may reserve and push.
  */
 #pragma once
