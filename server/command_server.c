@@ -128,8 +128,7 @@ static int open_ports(struct server *server, struct error *err)
 	                                        .pool = server->pool,
 	                                        .connections = server->connections,
 	                                        .event_threads = event_thread_count(options),
-	                                        .max_connections = at_most(options->max_connections,
-	                                                                   1000000) },
+	                                        .max_connections = connection_limit(options) },
 	               &server->http1, err) < 0)
 		return -1;
 	server->app->gauge_context = server;

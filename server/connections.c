@@ -329,6 +329,7 @@ static void expire(struct connections *table, struct connection *connection, int
 {
 	const int64_t half_closed_mono_ns =
 		atomic_load_explicit(&connection->half_closed_mono_ns, memory_order_relaxed);
+	enum connection_phase phase;
 
 	if (half_closed_mono_ns > 0 && now_mono_ns - half_closed_mono_ns >= HALF_CLOSED_GRACE_NS)
 		atomic_store_explicit(&connection->gone, true, memory_order_relaxed);
@@ -336,11 +337,12 @@ static void expire(struct connections *table, struct connection *connection, int
 	             now_mono_ns))
 		return;
 	atomic_store_explicit(&connection->deadline_mono_ns, 0, memory_order_relaxed);
-	(void)shutdown(connection->fd, SHUT_RDWR);
+	/* asked before: its owner enters another phase once it sees the end */
+	phase = (enum connection_phase)atomic_load_explicit(&connection->phase,
+	                                                    memory_order_relaxed);
 	if (table->options.cut)
-		table->options.cut(table->options.context,
-		                   (enum connection_phase)atomic_load_explicit(
-					   &connection->phase, memory_order_relaxed));
+		table->options.cut(table->options.context, phase);
+	(void)shutdown(connection->fd, SHUT_RDWR);
 }
 
 int connections_expire(struct connections *table, int64_t now_mono_ns)

@@ -178,9 +178,9 @@ static int tear_down(void **state)
 	gate_set(true);
 	while (http1_in_flight(f->http1) > 0)
 		(void)usleep(1000);
-	worker_pool_free(f->pool);
 	listener_close(f->listener);
 	http1_close(f->http1);
+	worker_pool_free(f->pool);
 	connections_free(f->connections);
 	assert_int_equal(budget_used(&f->app.memory), 0);
 	app_metrics_free(f->app.metrics);
