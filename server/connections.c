@@ -329,14 +329,16 @@ static void expire(struct connections *table, struct connection *connection, int
 {
 	const int64_t half_closed_mono_ns =
 		atomic_load_explicit(&connection->half_closed_mono_ns, memory_order_relaxed);
+	int64_t deadline_mono_ns =
+		atomic_load_explicit(&connection->deadline_mono_ns, memory_order_relaxed);
 	enum connection_phase phase;
 
 	if (half_closed_mono_ns > 0 && now_mono_ns - half_closed_mono_ns >= HALF_CLOSED_GRACE_NS)
 		atomic_store_explicit(&connection->gone, true, memory_order_relaxed);
-	if (!is_past(atomic_load_explicit(&connection->deadline_mono_ns, memory_order_relaxed),
-	             now_mono_ns))
+	/* unless its owner has just entered another phase */
+	if (!is_past(deadline_mono_ns, now_mono_ns) ||
+	    !atomic_compare_exchange_strong(&connection->deadline_mono_ns, &deadline_mono_ns, 0))
 		return;
-	atomic_store_explicit(&connection->deadline_mono_ns, 0, memory_order_relaxed);
 	/* asked before: its owner enters another phase once it sees the end */
 	phase = (enum connection_phase)atomic_load_explicit(&connection->phase,
 	                                                    memory_order_relaxed);
