@@ -4,7 +4,8 @@
 
 #include "base/id_map.h"
 #include "base/mem.h"
-#include "storage/pair_index.h"
+#include "storage/id_memo.h"
+#include "storage/node_index.h"
 #include "storage/stack_cache.h"
 
 #define AHEAD 6 /* rows whose slots are fetched before they are looked up; a guess */
@@ -16,148 +17,99 @@ struct interner {
 	struct id_map functions;
 	struct id_map mappings;
 	struct id_map locations;
-	struct pair_index stacks;
-	struct pair_index function_stacks;
+	struct node_index stacks;
+	struct node_index function_stacks;
 	struct stack_cache cache; /* by the hash of a row */
 
 	/* of the profile at hand */
 	const struct profile *profile;
 	const struct profile_hashes *hashes;
-	uint32_t *location_ids; /* by index, id + 1; made with the first new stack */
-	size_t location_capacity;
-	bool has_location_ids;
+	struct id_memo location_ids;
+	struct id_memo string_ids;
+	struct id_memo function_ids; /* as seen in the mapping below: the kind depends on it */
+	struct id_memo function_mappings;
 	struct symbol_line *lines; /* of one location */
 	size_t line_capacity;
 };
 
 /* ---- nodes of the trees ---- */
 
-static uint32_t *stack_place(const struct interner *interner, uint32_t parent, uint32_t location)
+/* A walk from the root of both trees: where it stands, and whether it made that node. */
+struct place {
+	uint32_t stack;
+	uint32_t function_stack;
+	bool is_new_stack;
+	bool is_new_function_stack;
+};
+
+static void step_function(struct interner *interner, struct place *place, uint32_t frame)
 {
-	const struct pair_index *index = &interner->stacks;
-	uint32_t at = pair_index_hash(interner->key, parent, location) & (index->slot_count - 1);
+	/* below a new node there is nothing to find */
+	const uint32_t known =
+		place->is_new_function_stack
+			? 0
+			: node_index_find(&interner->function_stacks, place->function_stack, frame);
 
-	while (index->slots[at]) {
-		const struct symbol_stack *stack =
-			symbol_table_stack(interner->table, index->slots[at]);
-
-		if (stack->parent == parent && stack->location == location)
-			break;
-		at = (at + 1) & (index->slot_count - 1);
-	}
-	return &index->slots[at];
-}
-
-static uint32_t *function_stack_place(const struct interner *interner, uint32_t parent,
-                                      uint32_t frame)
-{
-	const struct pair_index *index = &interner->function_stacks;
-	uint32_t at = pair_index_hash(interner->key, parent, frame) & (index->slot_count - 1);
-
-	while (index->slots[at]) {
-		const struct symbol_function_stack *stack =
-			symbol_table_function_stack(interner->table, index->slots[at]);
-
-		if (stack->parent == parent && stack->frame == frame)
-			break;
-		at = (at + 1) & (index->slot_count - 1);
-	}
-	return &index->slots[at];
-}
-
-static void make_room_for_stack(struct interner *interner)
-{
-	const uint32_t count = interner->table->counts[SYMBOL_STACK];
-
-	if (!pair_index_is_full(&interner->stacks))
+	place->is_new_function_stack = known == 0;
+	if (known) {
+		place->function_stack = known;
 		return;
-	do {
-		pair_index_grow(&interner->stacks);
-	} while ((uint64_t)count * 4 > (uint64_t)interner->stacks.slot_count * 3);
-	for (uint32_t id = 1; id < count; id++) {
-		const struct symbol_stack *stack = symbol_table_stack(interner->table, id);
-
-		*stack_place(interner, stack->parent, stack->location) = id;
-		interner->stacks.count++;
 	}
+	place->function_stack =
+		symbol_table_add_function_stack(interner->table, place->function_stack, frame);
+	node_index_add(&interner->function_stacks, place->function_stack);
 }
 
-static void make_room_for_function_stack(struct interner *interner)
-{
-	const uint32_t count = interner->table->counts[SYMBOL_FUNCTION_STACK];
-
-	if (!pair_index_is_full(&interner->function_stacks))
-		return;
-	do {
-		pair_index_grow(&interner->function_stacks);
-	} while ((uint64_t)count * 4 > (uint64_t)interner->function_stacks.slot_count * 3);
-	for (uint32_t id = 1; id < count; id++) {
-		const struct symbol_function_stack *stack =
-			symbol_table_function_stack(interner->table, id);
-
-		*function_stack_place(interner, stack->parent, stack->frame) = id;
-		interner->function_stacks.count++;
-	}
-}
-
-static uint32_t add_function_stack(struct interner *interner, uint32_t parent, uint32_t frame)
-{
-	uint32_t *place;
-
-	make_room_for_function_stack(interner);
-	place = function_stack_place(interner, parent, frame);
-	if (!*place) {
-		*place = symbol_table_add_function_stack(interner->table, parent, frame);
-		interner->function_stacks.count++;
-	}
-	return *place;
-}
-
-/* The function stack of a stack that ends in `location`: its lines, outermost first. */
-static uint32_t add_frames(struct interner *interner, uint32_t function_stack, uint32_t location_id)
+/* From a stack's function stack to that of its child: the location's lines, outermost first. */
+static void step_lines(struct interner *interner, struct place *place, uint32_t location_id)
 {
 	const struct symbol_location *location =
 		symbol_table_location(interner->table, location_id);
 
 	if (location->line_count == 0)
-		return add_function_stack(interner, function_stack, SYMBOLS_BARE | location_id);
-	for (uint32_t i = location->line_count; i-- > 0;) {
-		const struct symbol_line *line =
-			symbol_table_line(interner->table, location->first_line + i);
-
-		function_stack = add_function_stack(interner, function_stack, line->function);
-	}
-	return function_stack;
+		step_function(interner, place, SYMBOLS_BARE | location_id);
+	for (uint32_t i = location->line_count; i-- > 0;)
+		step_function(
+			interner, place,
+			symbol_table_line(interner->table, location->first_line + i)->function);
 }
 
-static uint32_t add_stack(struct interner *interner, uint32_t parent, uint32_t location)
+static void step(struct interner *interner, struct place *place, uint32_t location)
 {
-	struct symbol_stack stack = { .parent = parent, .location = location };
-	uint32_t *place;
+	const uint32_t known = place->is_new_stack
+	                               ? 0
+	                               : node_index_find(&interner->stacks, place->stack, location);
 
-	make_room_for_stack(interner);
-	place = stack_place(interner, parent, location);
-	if (*place)
-		return *place;
-	stack.function_stack = add_frames(
-		interner, symbol_table_stack(interner->table, parent)->function_stack, location);
-	*place = symbol_table_add_stack(interner->table, &stack);
-	interner->stacks.count++;
-	return *place;
+	if (known) {
+		place->stack = known;
+		return;
+	}
+	if (!place->is_new_stack)
+		place->function_stack =
+			symbol_table_stack(interner->table, place->stack)->function_stack;
+	step_lines(interner, place, location);
+	place->stack = symbol_table_add_stack(interner->table,
+	                                      &(struct symbol_stack){ place->stack, location,
+	                                                              place->function_stack });
+	place->is_new_stack = true;
+	node_index_add(&interner->stacks, place->stack);
 }
 
 /* ---- contents ---- */
 
 static uint32_t add_string(struct interner *interner, uint32_t index)
 {
-	const struct str string = interner->profile->strings[index];
+	const struct profile *profile = interner->profile;
+	uint32_t *known = id_memo_at(&interner->string_ids, index, profile->string_count);
 	bool is_new;
-	const uint32_t id =
-		id_map_add(&interner->strings, hash128_str(interner->key, string), &is_new);
 
+	if (*known)
+		return *known - 1;
+	*known = 1 + id_map_add(&interner->strings,
+	                        hash128_str(interner->key, profile->strings[index]), &is_new);
 	if (is_new)
-		(void)symbol_table_add_string(interner->table, string);
-	return id;
+		(void)symbol_table_add_string(interner->table, profile->strings[index]);
+	return *known - 1;
 }
 
 /* What a function and a mapping are in a window: strings have their ids there. */
@@ -179,7 +131,7 @@ static struct hash128 mapping_key(const struct interner *interner,
 	return hash128(interner->key, parts, sizeof(parts));
 }
 
-static uint32_t add_function(struct interner *interner, uint32_t index, struct str mapping_file)
+static uint32_t add_new_function(struct interner *interner, uint32_t index, struct str file)
 {
 	const struct profile *profile = interner->profile;
 	const struct profile_function *from = &profile->functions[index];
@@ -189,7 +141,7 @@ static uint32_t add_function(struct interner *interner, uint32_t index, struct s
 		.file = add_string(interner, from->file),
 		.start_line = from->start_line,
 		.kind = function_kind_of(profile->strings[from->name], profile->strings[from->file],
-		                         mapping_file),
+		                         file),
 	};
 	bool is_new;
 	const uint32_t id =
@@ -198,6 +150,28 @@ static uint32_t add_function(struct interner *interner, uint32_t index, struct s
 	if (is_new)
 		(void)symbol_table_add_function(interner->table, &function);
 	return id;
+}
+
+static struct str mapping_file(const struct profile *profile, uint32_t mapping)
+{
+	if (mapping == PROFILE_NONE)
+		return (struct str){ 0 };
+	return profile->strings[profile->mappings[mapping].file];
+}
+
+/* A function as a location in `mapping` (index or PROFILE_NONE) has it. */
+static uint32_t add_function(struct interner *interner, uint32_t index, uint32_t mapping)
+{
+	const struct profile *profile = interner->profile;
+	const size_t count = profile->function_count;
+	uint32_t *known = id_memo_at(&interner->function_ids, index, count);
+	uint32_t *under = id_memo_at(&interner->function_mappings, index, count);
+
+	if (!*known || *under != mapping) {
+		*known = 1 + add_new_function(interner, index, mapping_file(profile, mapping));
+		*under = mapping;
+	}
+	return *known - 1;
 }
 
 static uint32_t add_mapping(struct interner *interner, uint32_t index)
@@ -224,7 +198,6 @@ static uint32_t add_location(struct interner *interner, uint32_t index)
 {
 	const struct profile *profile = interner->profile;
 	const struct profile_location *from = &profile->locations[index];
-	struct str mapping_file = { 0 };
 	uint32_t mapping = PROFILE_NONE;
 	bool is_new;
 	const uint32_t id =
@@ -232,10 +205,8 @@ static uint32_t add_location(struct interner *interner, uint32_t index)
 
 	if (!is_new)
 		return id;
-	if (from->mapping != PROFILE_NONE) {
+	if (from->mapping != PROFILE_NONE)
 		mapping = add_mapping(interner, from->mapping);
-		mapping_file = profile->strings[profile->mappings[from->mapping].file];
-	}
 	if (from->line_count > interner->line_capacity) {
 		interner->line_capacity = from->line_count;
 		interner->lines = mem_resize(interner->lines, interner->line_capacity,
@@ -246,7 +217,7 @@ static uint32_t add_location(struct interner *interner, uint32_t index)
 
 		interner->lines[i] = (struct symbol_line){
 			.line = line->line,
-			.function = add_function(interner, line->function, mapping_file),
+			.function = add_function(interner, line->function, from->mapping),
 		};
 	}
 	(void)symbol_table_add_location(interner->table, mapping, from->address, interner->lines,
@@ -256,36 +227,36 @@ static uint32_t add_location(struct interner *interner, uint32_t index)
 
 /* ---- rows ---- */
 
-static void need_location_ids(struct interner *interner)
+/* The ids of a stack's locations: first all are fetched, then each is looked up. */
+static void find_locations(struct interner *interner, const struct stored_row *row)
 {
-	const size_t count = interner->profile->location_count;
+	const struct profile *profile = interner->profile;
+	const uint32_t *stack = profile->stacks + row->first_frame;
 
-	if (interner->has_location_ids)
-		return;
-	if (count > interner->location_capacity) {
-		free(interner->location_ids);
-		interner->location_ids = mem_zalloc(count, sizeof(*interner->location_ids));
-		interner->location_capacity = count;
-	} else if (count > 0) {
-		memset(interner->location_ids, 0, count * sizeof(*interner->location_ids));
+	for (uint32_t i = 0; i < row->depth; i++)
+		if (!*id_memo_at(&interner->location_ids, stack[i], profile->location_count))
+			id_map_prefetch(&interner->locations,
+			                interner->hashes->locations[stack[i]]);
+	for (uint32_t i = 0; i < row->depth; i++) {
+		uint32_t *known =
+			id_memo_at(&interner->location_ids, stack[i], profile->location_count);
+
+		if (!*known)
+			*known = 1 + add_location(interner, stack[i]);
 	}
-	interner->has_location_ids = true;
 }
 
 static uint32_t walk(struct interner *interner, const struct stored_row *row)
 {
 	const uint32_t *stack = interner->profile->stacks + row->first_frame;
-	uint32_t node = 0;
+	struct place place = { 0 };
 
-	need_location_ids(interner);
-	for (uint32_t i = row->depth; i-- > 0;) {
-		uint32_t *location = &interner->location_ids[stack[i]];
-
-		if (!*location)
-			*location = add_location(interner, stack[i]) + 1;
-		node = add_stack(interner, node, *location - 1);
-	}
-	return node;
+	find_locations(interner, row);
+	for (uint32_t i = row->depth; i-- > 0;)
+		step(interner, &place, interner->location_ids.next_ids[stack[i]] - 1);
+	node_index_settle(&interner->stacks);
+	node_index_settle(&interner->function_stacks);
+	return place.stack;
 }
 
 static uint32_t add_row(struct interner *interner, const struct stored_row *row,
@@ -324,7 +295,10 @@ int interner_add(struct interner *interner, const struct series_profile *profile
 		return -1;
 	interner->profile = profile->profile;
 	interner->hashes = hashes;
-	interner->has_location_ids = false;
+	id_memo_forget(&interner->location_ids);
+	id_memo_forget(&interner->string_ids);
+	id_memo_forget(&interner->function_ids);
+	id_memo_forget(&interner->function_mappings);
 	for (size_t i = 0; i < profile->row_count; i++) {
 		if (i + AHEAD < profile->row_count)
 			stack_cache_prefetch(&interner->cache, hashes->rows[i + AHEAD]);
@@ -442,8 +416,10 @@ int interner_new(struct symbol_table *table, uint64_t key, struct interner **out
 	interner->key = key;
 	if (!index_contents(interner) || !index_locations(interner))
 		return error_set(err, ERROR_CORRUPT, "a symbol stands there twice");
-	make_room_for_stack(interner);
-	make_room_for_function_stack(interner);
+	node_index_init(&interner->stacks, &table->columns[SYMBOL_STACK], key,
+	                table->counts[SYMBOL_STACK]);
+	node_index_init(&interner->function_stacks, &table->columns[SYMBOL_FUNCTION_STACK], key,
+	                table->counts[SYMBOL_FUNCTION_STACK]);
 	*out = TAKE(interner);
 	return 0;
 }
@@ -456,10 +432,13 @@ void interner_free(struct interner *interner)
 	id_map_fini(&interner->functions);
 	id_map_fini(&interner->mappings);
 	id_map_fini(&interner->locations);
-	pair_index_fini(&interner->stacks);
-	pair_index_fini(&interner->function_stacks);
+	node_index_fini(&interner->stacks);
+	node_index_fini(&interner->function_stacks);
 	stack_cache_fini(&interner->cache);
-	free(interner->location_ids);
+	id_memo_fini(&interner->location_ids);
+	id_memo_fini(&interner->string_ids);
+	id_memo_fini(&interner->function_ids);
+	id_memo_fini(&interner->function_mappings);
 	free(interner->lines);
 	free(interner);
 }
@@ -469,7 +448,8 @@ size_t interner_bytes(const struct interner *interner)
 	return sizeof(*interner) + id_map_bytes(&interner->strings) +
 	       id_map_bytes(&interner->functions) + id_map_bytes(&interner->mappings) +
 	       id_map_bytes(&interner->locations) + stack_cache_bytes(&interner->cache) +
-	       interner->stacks.slot_count * sizeof(*interner->stacks.slots) +
-	       interner->function_stacks.slot_count * sizeof(*interner->function_stacks.slots) +
-	       interner->location_capacity * sizeof(*interner->location_ids);
+	       node_index_bytes(&interner->stacks) + node_index_bytes(&interner->function_stacks) +
+	       (interner->location_ids.capacity + interner->string_ids.capacity +
+	        interner->function_ids.capacity * 2) *
+	               sizeof(uint32_t);
 }

@@ -1,0 +1,141 @@
+#include "storage/node_index.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+#define FIRST_SLOTS 1024
+
+/* How an entry of either column begins. */
+struct node_key {
+	uint32_t parent;
+	uint32_t frame;
+};
+
+_Static_assert(offsetof(struct symbol_stack, parent) == 0 &&
+                       offsetof(struct symbol_stack, location) == 4,
+               "a stack begins with its key");
+_Static_assert(offsetof(struct symbol_function_stack, parent) == 0 &&
+                       offsetof(struct symbol_function_stack, frame) == 4,
+               "a function stack begins with its key");
+
+static const struct node_key *key_of(const struct node_index *index, uint32_t id)
+{
+	void *const *chunks = atomic_load_explicit(&index->column->chunks, memory_order_relaxed);
+	const char *chunk = chunks[id >> SYMBOLS_CHUNK_BITS];
+
+	return (const void *)(chunk + (id & (SYMBOLS_CHUNK - 1)) * index->column->entry_size);
+}
+
+/* Spreads a pair over 64 bits: the low ones choose the slot, the high ones are the tag. Keyed, since peers choose what
+ * follows what. */
+static uint64_t hash_of(uint64_t key, uint32_t parent, uint32_t frame)
+{
+	uint64_t mixed = ((uint64_t)parent << 32 | frame) ^ key;
+
+	mixed = (mixed ^ mixed >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+	mixed = (mixed ^ mixed >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+	return mixed ^ mixed >> 32;
+}
+
+static uint32_t tag_of(uint64_t hash)
+{
+	return (uint32_t)(hash >> 32);
+}
+
+/* Writes to the first empty slot from the hash's place on. */
+static void fill(struct node_index *index, uint64_t hash, uint32_t id)
+{
+	const uint32_t mask = index->slot_count - 1;
+	uint32_t at = (uint32_t)hash & mask;
+
+	while (index->slots[at].id)
+		at = (at + 1) & mask;
+	index->slots[at] = (struct node_slot){ id, tag_of(hash) };
+}
+
+static void prefetch(const struct node_index *index, uint64_t hash)
+{
+	__builtin_prefetch(&index->slots[(uint32_t)hash & (index->slot_count - 1)], 1);
+}
+
+void node_index_settle(struct node_index *index)
+{
+	for (uint32_t i = 0; i < index->pending_count; i++)
+		fill(index, index->pending[i].hash, index->pending[i].id);
+	index->pending_count = 0;
+}
+
+static void wait_for_slot(struct node_index *index, uint64_t hash, uint32_t id)
+{
+	if (index->pending_count == NODE_INDEX_PENDING)
+		node_index_settle(index);
+	prefetch(index, hash);
+	index->pending[index->pending_count].hash = hash;
+	index->pending[index->pending_count].id = id;
+	index->pending_count++;
+}
+
+/* All nodes anew, in a table with room for as many again. */
+static void rebuild(struct node_index *index)
+{
+	const uint32_t count = index->count;
+
+	free(index->slots);
+	if (index->slot_count == 0)
+		index->slot_count = FIRST_SLOTS;
+	while ((uint64_t)count * 4 > (uint64_t)index->slot_count * 3)
+		index->slot_count *= 2;
+	index->slots = mem_zalloc(index->slot_count, sizeof(*index->slots));
+	index->pending_count = 0;
+	for (uint32_t id = 1; id <= count; id++) {
+		const struct node_key *key = key_of(index, id);
+
+		wait_for_slot(index, hash_of(index->key, key->parent, key->frame), id);
+	}
+	node_index_settle(index);
+}
+
+void node_index_init(struct node_index *index, const struct column *column, uint64_t key,
+                     uint32_t node_count)
+{
+	*index = (struct node_index){ .column = column, .key = key };
+	index->count = node_count > 0 ? node_count - 1 : 0;
+	rebuild(index);
+}
+
+void node_index_fini(struct node_index *index)
+{
+	free(index->slots);
+	*index = (struct node_index){ 0 };
+}
+
+uint32_t node_index_find(const struct node_index *index, uint32_t parent, uint32_t frame)
+{
+	const uint64_t hash = hash_of(index->key, parent, frame);
+	const uint32_t mask = index->slot_count - 1;
+
+	for (uint32_t at = (uint32_t)hash & mask; index->slots[at].id; at = (at + 1) & mask) {
+		const struct node_key *key;
+
+		if (index->slots[at].tag != tag_of(hash))
+			continue;
+		key = key_of(index, index->slots[at].id);
+		if (key->parent == parent && key->frame == frame)
+			return index->slots[at].id;
+	}
+	return 0;
+}
+
+void node_index_add(struct node_index *index, uint32_t id)
+{
+	const struct node_key *key = key_of(index, id);
+
+	assert(id == index->count + 1);
+	index->count++;
+	if ((uint64_t)index->count * 4 > (uint64_t)index->slot_count * 3)
+		rebuild(index);
+	else
+		wait_for_slot(index, hash_of(index->key, key->parent, key->frame), id);
+}
