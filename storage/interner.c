@@ -237,7 +237,7 @@ static void find_locations(struct interner *interner, const struct stored_row *r
 		if (!*id_memo_at(&interner->location_ids, stack[i], profile->location_count))
 			id_map_prefetch(&interner->locations,
 			                interner->hashes->locations[stack[i]]);
-	for (uint32_t i = 0; i < row->depth; i++) {
+	for (uint32_t i = row->depth; i-- > 0;) {
 		uint32_t *known =
 			id_memo_at(&interner->location_ids, stack[i], profile->location_count);
 
