@@ -193,10 +193,13 @@ static int tear_down(void **state)
 /* The table is the program's; this file puts a handler of its own behind one of its paths. */
 static void serve_with(route_handler handler, unsigned flags)
 {
-	struct route *route = (struct route *)(uintptr_t)route_find(STR(PATH));
+	union {
+		const struct route *found;
+		struct route *changeable;
+	} route = { .found = route_find(STR(PATH)) };
 
-	route->handler = handler;
-	route->flags = flags;
+	route.changeable->handler = handler;
+	route.changeable->flags = flags;
 }
 
 /* ---- a client ---- */

@@ -24,7 +24,8 @@ static void one_other_byte_makes_it_http1(void **state)
 	for (size_t i = 0; i < PREFACE_LENGTH; i++) {
 		char text[PREFACE_LENGTH];
 
-		memcpy(text, preface, PREFACE_LENGTH);
+		for (size_t j = 0; j < PREFACE_LENGTH; j++)
+			text[j] = preface[j];
 		text[i] ^= 1;
 		assert_int_equal(preface_of(str_make(text, i + 1)), PREFACE_HTTP1);
 		assert_int_equal(preface_of(str_make(text, PREFACE_LENGTH)), PREFACE_HTTP1);
