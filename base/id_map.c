@@ -11,7 +11,7 @@
 void id_map_fini(struct id_map *map)
 {
 	free(map->keys);
-	free(map->slots);
+	mem_table_free(map->slots, map->slot_count, sizeof(*map->slots));
 	*map = (struct id_map){ 0 };
 }
 
@@ -46,8 +46,8 @@ static void grow_slots(struct id_map *map)
 	const uint32_t slot_count = map->slot_count ? map->slot_count * 2 : FIRST_SLOTS;
 
 	assert(map->count < ID_MAP_MAX);
-	free(map->slots);
-	map->slots = mem_zalloc(slot_count, sizeof(*map->slots));
+	mem_table_free(map->slots, map->slot_count, sizeof(*map->slots));
+	map->slots = mem_table(slot_count, sizeof(*map->slots));
 	map->slot_count = slot_count;
 	for (uint32_t id = 0; id < map->count; id++)
 		*place(map, map->keys[id]) = (struct id_map_slot){ id + 1, tag_of(map->keys[id]) };

@@ -82,12 +82,12 @@ static void rebuild(struct node_index *index)
 {
 	const uint32_t count = index->count;
 
-	free(index->slots);
+	mem_table_free(index->slots, index->slot_count, sizeof(*index->slots));
 	if (index->slot_count == 0)
 		index->slot_count = FIRST_SLOTS;
 	while ((uint64_t)count * 4 > (uint64_t)index->slot_count * 3)
 		index->slot_count *= 2;
-	index->slots = mem_zalloc(index->slot_count, sizeof(*index->slots));
+	index->slots = mem_table(index->slot_count, sizeof(*index->slots));
 	index->pending_count = 0;
 	for (uint32_t id = 1; id <= count; id++) {
 		const struct node_key *key = key_of(index, id);
@@ -107,7 +107,7 @@ void node_index_init(struct node_index *index, const struct column *column, uint
 
 void node_index_fini(struct node_index *index)
 {
-	free(index->slots);
+	mem_table_free(index->slots, index->slot_count, sizeof(*index->slots));
 	*index = (struct node_index){ 0 };
 }
 

@@ -9,7 +9,7 @@
 
 void stack_cache_fini(struct stack_cache *cache)
 {
-	free(cache->slots);
+	mem_table_free(cache->slots, cache->slot_count, sizeof(*cache->slots));
 	*cache = (struct stack_cache){ 0 };
 }
 
@@ -29,11 +29,11 @@ static void grow(struct stack_cache *cache)
 	const uint32_t old_count = cache->slot_count;
 
 	cache->slot_count = old_count ? old_count * 2 : FIRST_SLOTS;
-	cache->slots = mem_zalloc(cache->slot_count, sizeof(*cache->slots));
+	cache->slots = mem_table(cache->slot_count, sizeof(*cache->slots));
 	for (uint32_t i = 0; i < old_count; i++)
 		if (old[i].stack)
 			put(cache, old[i]);
-	free(old);
+	mem_table_free(old, old_count, sizeof(*old));
 }
 
 void stack_cache_put(struct stack_cache *cache, struct hash128 hash, uint32_t stack)

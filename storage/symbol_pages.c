@@ -2,9 +2,10 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
-#include "base/wire.h"
+#include "base/varint.h"
 #include "storage/byte_cursor.h"
 
 const struct symbol_page_kind symbol_page_kinds[SYMBOL_PAGE_KINDS] = {
@@ -18,29 +19,39 @@ const struct symbol_page_kind symbol_page_kinds[SYMBOL_PAGE_KINDS] = {
 
 /* ---- encoding ---- */
 
-static void put(struct strbuf *out, uint64_t number)
+/* Writes into room that was reserved for the whole page. */
+struct page_writer {
+	uint8_t *at;
+};
+
+static void put(struct page_writer *out, uint64_t number)
 {
-	wire_put_varint(out, number);
+	out->at += varint_write(out->at, number);
 }
 
 /* The difference to the last one, which wraps. */
-static void put_step(struct strbuf *out, uint64_t number, uint64_t *last)
+static void put_step(struct page_writer *out, uint64_t number, uint64_t *last)
 {
-	wire_put_varint(out, zigzag_encode((int64_t)(number - *last)));
+	put(out, zigzag_encode((int64_t)(number - *last)));
 	*last = number;
 }
 
 static void encode_strings(const struct symbol_table *table, uint32_t first, uint32_t end,
-                           struct strbuf *out)
+                           struct page_writer *out)
 {
 	for (uint32_t id = first; id < end; id++)
 		put(out, symbol_table_string(table, id)->length);
-	for (uint32_t id = first; id < end; id++)
-		strbuf_add_str(out, *symbol_table_string(table, id));
+	for (uint32_t id = first; id < end; id++) {
+		const struct str *string = symbol_table_string(table, id);
+
+		if (string->length > 0)
+			memcpy(out->at, string->data, string->length);
+		out->at += string->length;
+	}
 }
 
 static void encode_functions(const struct symbol_table *table, uint32_t first, uint32_t end,
-                             struct strbuf *out)
+                             struct page_writer *out)
 {
 	uint64_t name = 0;
 	uint64_t file = 0;
@@ -63,7 +74,7 @@ static void encode_functions(const struct symbol_table *table, uint32_t first, u
 }
 
 static void encode_mappings(const struct symbol_table *table, uint32_t first, uint32_t end,
-                            struct strbuf *out)
+                            struct page_writer *out)
 {
 	for (uint32_t id = first; id < end; id++) {
 		const struct symbol_mapping *mapping = symbol_table_mapping(table, id);
@@ -78,7 +89,7 @@ static void encode_mappings(const struct symbol_table *table, uint32_t first, ui
 }
 
 static void encode_locations(const struct symbol_table *table, uint32_t first, uint32_t end,
-                             struct strbuf *out)
+                             struct page_writer *out)
 {
 	uint64_t mapping = 0;
 	uint64_t address = 0;
@@ -108,7 +119,7 @@ static void encode_locations(const struct symbol_table *table, uint32_t first, u
 }
 
 static void encode_function_stacks(const struct symbol_table *table, uint32_t first, uint32_t end,
-                                   struct strbuf *out)
+                                   struct page_writer *out)
 {
 	uint64_t frame = 0;
 
@@ -126,7 +137,7 @@ static void encode_function_stacks(const struct symbol_table *table, uint32_t fi
 }
 
 static void encode_stacks(const struct symbol_table *table, uint32_t first, uint32_t end,
-                          struct strbuf *out)
+                          struct page_writer *out)
 {
 	uint64_t location = 0;
 	uint64_t function_stack = 0;
@@ -139,8 +150,25 @@ static void encode_stacks(const struct symbol_table *table, uint32_t first, uint
 		put_step(out, symbol_table_stack(table, id)->function_stack, &function_stack);
 }
 
-void symbol_page_encode(const struct symbol_table *table, enum page_kind kind, uint32_t first,
-                        uint32_t end, struct strbuf *out)
+/* The most bytes that the entries can take. */
+static size_t room_for(const struct symbol_table *table, enum page_kind kind, uint32_t first,
+                       uint32_t end)
+{
+	static const size_t numbers[] = {
+		[PAGE_STRINGS] = 1,   [PAGE_FUNCTIONS] = 5,       [PAGE_MAPPINGS] = 6,
+		[PAGE_LOCATIONS] = 3, [PAGE_FUNCTION_STACKS] = 2, [PAGE_STACKS] = 3,
+	};
+	size_t bytes = numbers[kind] * VARINT_MAX * (end - first);
+
+	for (uint32_t id = first; kind == PAGE_STRINGS && id < end; id++)
+		bytes += symbol_table_string(table, id)->length;
+	for (uint32_t id = first; kind == PAGE_LOCATIONS && id < end; id++)
+		bytes += 2 * VARINT_MAX * (size_t)symbol_table_location(table, id)->line_count;
+	return bytes;
+}
+
+static void encode(const struct symbol_table *table, enum page_kind kind, uint32_t first,
+                   uint32_t end, struct page_writer *out)
 {
 	switch (kind) {
 	case PAGE_STRINGS:
@@ -162,6 +190,18 @@ void symbol_page_encode(const struct symbol_table *table, enum page_kind kind, u
 		encode_stacks(table, first, end, out);
 		return;
 	}
+}
+
+void symbol_page_encode(const struct symbol_table *table, enum page_kind kind, uint32_t first,
+                        uint32_t end, struct strbuf *out)
+{
+	char *room = strbuf_reserve(out, room_for(table, kind, first, end));
+	struct page_writer writer = { (uint8_t *)room };
+
+	if (!room)
+		return;
+	encode(table, kind, first, end, &writer);
+	strbuf_advance(out, (size_t)((char *)writer.at - room));
 }
 
 /* ---- decoding ---- */
