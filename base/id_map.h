@@ -56,6 +56,18 @@ static inline void id_map_prefetch(const struct id_map *map, struct hash128 key)
 		__builtin_prefetch(&map->slots[(uint32_t)key.low & (map->slot_count - 1)]);
 }
 
+/* The same for what the look-up reads after the slot, which came meanwhile. */
+static inline void id_map_prefetch_key(const struct id_map *map, struct hash128 key)
+{
+	const struct id_map_slot *slot;
+
+	if (map->slot_count == 0)
+		return;
+	slot = &map->slots[(uint32_t)key.low & (map->slot_count - 1)];
+	if (slot->next_id && slot->tag == (uint32_t)(key.low >> 32))
+		__builtin_prefetch(&map->keys[slot->next_id - 1]);
+}
+
 /* Bytes that the map holds. */
 size_t id_map_bytes(const struct id_map *map);
 

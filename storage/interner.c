@@ -28,6 +28,8 @@ struct interner {
 	struct id_memo string_ids;
 	struct id_memo function_ids; /* as seen in the mapping below: the kind depends on it */
 	struct id_memo function_mappings;
+	uint32_t *lists; /* rows whose stacks are unknown, then locations without an id */
+	size_t list_capacity;
 	struct symbol_line *lines; /* of one location */
 	size_t line_capacity;
 };
@@ -227,23 +229,72 @@ static uint32_t add_location(struct interner *interner, uint32_t index)
 
 /* ---- rows ---- */
 
-/* The ids of a stack's locations: first all are fetched, then each is looked up. */
-static void find_locations(struct interner *interner, const struct stored_row *row)
+/* Gives the stacks that are known; returns how many rows have none, and which. */
+static size_t find_known(struct interner *interner, const struct series_profile *profile,
+                         uint32_t *out_stacks, uint32_t *out_unknown)
 {
-	const struct profile *profile = interner->profile;
-	const uint32_t *stack = profile->stacks + row->first_frame;
+	const struct hash128 *hashes = interner->hashes->rows;
+	size_t unknown = 0;
+
+	for (size_t i = 0; i < profile->row_count; i++) {
+		if (i + AHEAD < profile->row_count)
+			stack_cache_prefetch(&interner->cache, hashes[i + AHEAD]);
+		out_stacks[i] = 0;
+		if (profile->rows[i].depth == 0)
+			continue;
+		out_stacks[i] = stack_cache_find(&interner->cache, hashes[i]);
+		if (!out_stacks[i])
+			out_unknown[unknown++] = (uint32_t)i;
+	}
+	return unknown;
+}
+
+/* The locations of these rows that have no id yet, each once, root first. */
+static size_t list_locations(struct interner *interner, const struct series_profile *profile,
+                             const uint32_t *rows, size_t row_count, uint32_t *out_locations)
+{
+	const size_t count = profile->profile->location_count;
+	size_t listed = 0;
+
+	for (size_t i = 0; i < row_count; i++) {
+		const struct stored_row *row = &profile->rows[rows[i]];
+		const uint32_t *stack = profile->profile->stacks + row->first_frame;
+
+		for (uint32_t k = row->depth; k-- > 0;) {
+			uint32_t *known = id_memo_at(&interner->location_ids, stack[k], count);
+
+			if (*known)
+				continue;
+			*known = UINT32_MAX; /* listed */
+			out_locations[listed++] = stack[k];
+		}
+	}
+	return listed;
+}
+
+/* Their ids, what each look-up reads fetched ahead. */
+static void add_locations(struct interner *interner, const uint32_t *locations, size_t count)
+{
+	const struct hash128 *hashes = interner->hashes->locations;
+
+	for (size_t i = 0; i < count; i++) {
+		if (i + 2 * AHEAD < count)
+			id_map_prefetch(&interner->locations, hashes[locations[i + 2 * AHEAD]]);
+		if (i + AHEAD < count)
+			id_map_prefetch_key(&interner->locations, hashes[locations[i + AHEAD]]);
+		interner->location_ids.next_ids[locations[i]] =
+			1 + add_location(interner, locations[i]);
+	}
+}
+
+/* Asks the memory for the frames of a row that is walked soon. */
+static void prefetch_frames(const struct interner *interner, const struct stored_row *row)
+{
+	const uint32_t *stack = interner->profile->stacks + row->first_frame;
 
 	for (uint32_t i = 0; i < row->depth; i++)
-		if (!*id_memo_at(&interner->location_ids, stack[i], profile->location_count))
-			id_map_prefetch(&interner->locations,
-			                interner->hashes->locations[stack[i]]);
-	for (uint32_t i = row->depth; i-- > 0;) {
-		uint32_t *known =
-			id_memo_at(&interner->location_ids, stack[i], profile->location_count);
-
-		if (!*known)
-			*known = 1 + add_location(interner, stack[i]);
-	}
+		__builtin_prefetch(symbol_table_location(
+			interner->table, interner->location_ids.next_ids[stack[i]] - 1));
 }
 
 static uint32_t walk(struct interner *interner, const struct stored_row *row)
@@ -251,7 +302,6 @@ static uint32_t walk(struct interner *interner, const struct stored_row *row)
 	const uint32_t *stack = interner->profile->stacks + row->first_frame;
 	struct place place = { 0 };
 
-	find_locations(interner, row);
 	for (uint32_t i = row->depth; i-- > 0;)
 		step(interner, &place, interner->location_ids.next_ids[stack[i]] - 1);
 	node_index_settle(&interner->stacks);
@@ -259,19 +309,21 @@ static uint32_t walk(struct interner *interner, const struct stored_row *row)
 	return place.stack;
 }
 
-static uint32_t add_row(struct interner *interner, const struct stored_row *row,
-                        struct hash128 hash)
+static void walk_unknown(struct interner *interner, const struct series_profile *profile,
+                         const uint32_t *rows, size_t count, uint32_t *out_stacks)
 {
-	uint32_t stack;
+	for (size_t i = 0; i < count; i++) {
+		const struct hash128 hash = interner->hashes->rows[rows[i]];
+		uint32_t *stack = &out_stacks[rows[i]];
 
-	if (row->depth == 0)
-		return 0;
-	stack = stack_cache_find(&interner->cache, hash);
-	if (!stack) {
-		stack = walk(interner, row);
-		stack_cache_put(&interner->cache, hash, stack);
+		if (i + 2 < count)
+			prefetch_frames(interner, &profile->rows[rows[i + 2]]);
+		*stack = stack_cache_find(&interner->cache, hash);
+		if (*stack)
+			continue; /* an equal one came a moment ago */
+		*stack = walk(interner, &profile->rows[rows[i]]);
+		stack_cache_put(&interner->cache, hash, *stack);
 	}
-	return stack;
 }
 
 /*
@@ -288,22 +340,39 @@ static int check_room(const struct interner *interner, struct error *err)
 	return 0;
 }
 
-int interner_add(struct interner *interner, const struct series_profile *profile,
-                 const struct profile_hashes *hashes, uint32_t *out_stacks, struct error *err)
+static void start_profile(struct interner *interner, const struct series_profile *profile,
+                          const struct profile_hashes *hashes)
 {
-	if (check_room(interner, err) < 0)
-		return -1;
+	const size_t needed = profile->row_count + profile->profile->location_count;
+
 	interner->profile = profile->profile;
 	interner->hashes = hashes;
 	id_memo_forget(&interner->location_ids);
 	id_memo_forget(&interner->string_ids);
 	id_memo_forget(&interner->function_ids);
 	id_memo_forget(&interner->function_mappings);
-	for (size_t i = 0; i < profile->row_count; i++) {
-		if (i + AHEAD < profile->row_count)
-			stack_cache_prefetch(&interner->cache, hashes->rows[i + AHEAD]);
-		out_stacks[i] = add_row(interner, &profile->rows[i], hashes->rows[i]);
+	if (needed > interner->list_capacity) {
+		interner->list_capacity = needed;
+		interner->lists = mem_resize(interner->lists, needed, sizeof(*interner->lists));
 	}
+}
+
+int interner_add(struct interner *interner, const struct series_profile *profile,
+                 const struct profile_hashes *hashes, uint32_t *out_stacks, struct error *err)
+{
+	uint32_t *rows;
+	uint32_t *locations;
+	size_t unknown;
+
+	if (check_room(interner, err) < 0)
+		return -1;
+	start_profile(interner, profile, hashes);
+	rows = interner->lists;
+	locations = interner->lists + profile->row_count;
+	unknown = find_known(interner, profile, out_stacks, rows);
+	add_locations(interner, locations,
+	              list_locations(interner, profile, rows, unknown, locations));
+	walk_unknown(interner, profile, rows, unknown, out_stacks);
 	return 0;
 }
 
@@ -439,6 +508,7 @@ void interner_free(struct interner *interner)
 	id_memo_fini(&interner->string_ids);
 	id_memo_fini(&interner->function_ids);
 	id_memo_fini(&interner->function_mappings);
+	free(interner->lists);
 	free(interner->lines);
 	free(interner);
 }
@@ -450,6 +520,6 @@ size_t interner_bytes(const struct interner *interner)
 	       id_map_bytes(&interner->locations) + stack_cache_bytes(&interner->cache) +
 	       node_index_bytes(&interner->stacks) + node_index_bytes(&interner->function_stacks) +
 	       (interner->location_ids.capacity + interner->string_ids.capacity +
-	        interner->function_ids.capacity * 2) *
+	        interner->function_ids.capacity * 2 + interner->list_capacity) *
 	               sizeof(uint32_t);
 }
