@@ -29,6 +29,7 @@
 #define DRAIN_POLL_NS   (5 * NS_PER_MS)
 #define LAST_GRACE_NS   (5 * NS_PER_S) /* for requests that were cancelled; a guess */
 #define WORKERS_MIN     2
+#define WRITES_SHARE    16 /* the part of memory.limit that decoded writes may take at a time */
 #define CONNECTIONS_MAX 1000000
 #define THREADS_MAX     1024
 
@@ -145,8 +146,11 @@ static int server_open(struct server *server, const struct options *options, str
 	server->options = options;
 	if (app_open(options, &server->app, err) < 0)
 		return -1;
-	server->pool = worker_pool_new(worker_count(options),
-	                               at_most(options->queue_length, SIZE_MAX / 2));
+	server->pool = worker_pool_new(&(struct worker_pool_options){
+		.workers = worker_count(options),
+		.queue_length = at_most(options->queue_length, SIZE_MAX / 2),
+		.weight_limit = options->memory_limit / WRITES_SHARE,
+	});
 	return open_ports(server, err);
 }
 

@@ -33,6 +33,7 @@ struct exchange {
 	struct str tenant;
 	struct store_cancel cancel; /* the client has gone, or the deadline passed */
 	int64_t start_mono_ns;
+	size_t weight; /* bytes that it is expected to take while it runs; 0: few */
 
 	void (*finish)(struct exchange *exchange); /* the listener's */
 	struct exchange *next;                     /* the worker pool's */

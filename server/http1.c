@@ -21,7 +21,9 @@
 #define CONNECTION_BYTES ((size_t)64 << 10) /* of libmicrohttpd, each: head and read buffer */
 #define HEADERS_MAX      1000
 #define DISCARD_MAX      ((size_t)256 << 10) /* of a refused request's body; as Go's server */
-#define ARENAS_KEPT      64                  /* a guess */
+#define WRITE_WEIGHT     ((size_t)64 << 10)
+#define WRITE_EXPANSION  12 /* bytes that a byte of a body becomes; measured: cpu-fleet, gzip */
+#define ARENAS_KEPT      64 /* a guess */
 
 enum call_step {
 	CALL_HEAD,
@@ -80,6 +82,7 @@ static void finish(struct exchange *exchange)
 {
 	const struct call *call = (const struct call *)exchange;
 
+	worker_pool_release(call->http1->options.pool, exchange->weight);
 	event_loop_finish(call->lane->loop, exchange);
 }
 
@@ -323,8 +326,10 @@ static enum MHD_Result take_end(struct call *call)
 		dispatch_busy(exchange, "queue");
 		return answer(call);
 	}
-	if (exchange->route->flags & ROUTE_WRITE)
+	if (exchange->route->flags & ROUTE_WRITE) {
 		exchange->cancel.gone = NULL; /* writes always finish */
+		exchange->weight = WRITE_WEIGHT + exchange->request.body.length * WRITE_EXPANSION;
+	}
 	connection_enter(call->http1->options.connections, call->connection, CONNECTION_RUNNING);
 	call->step = CALL_WORKING;
 	MHD_suspend_connection(call->mhd);

@@ -14,11 +14,18 @@ struct worker {
 	size_t number;
 };
 
+struct queue {
+	struct exchange *first;
+	struct exchange **last; /* where the next one is linked in */
+};
+
 struct worker_pool {
 	pthread_mutex_t lock; /* guards everything below, but for the workers themselves */
 	pthread_cond_t has_work;
-	struct exchange *first;
-	struct exchange **last; /* where the next one is linked in */
+	struct queue light;
+	struct queue heavy;
+	size_t running_weight;
+	size_t weight_limit;
 	size_t waiting;
 	size_t reserved; /* places taken and not yet filled */
 	size_t limit;
@@ -29,23 +36,71 @@ struct worker_pool {
 	size_t worker_count;
 };
 
+/* ---- queues ---- */
+
+static void queue_init(struct queue *queue)
+{
+	queue->first = NULL;
+	queue->last = &queue->first;
+}
+
+static void queue_push(struct queue *queue, struct exchange *exchange)
+{
+	exchange->next = NULL;
+	*queue->last = exchange;
+	queue->last = &exchange->next;
+}
+
+static struct exchange *queue_pop(struct queue *queue)
+{
+	struct exchange *exchange = queue->first;
+
+	queue->first = exchange->next;
+	if (!queue->first)
+		queue->last = &queue->first;
+	exchange->next = NULL;
+	return exchange;
+}
+
+/* Whether the next heavy request may run beside those that do. */
+static bool fits(const struct worker_pool *pool)
+{
+	return pool->running_weight == 0 ||
+	       (pool->running_weight < pool->weight_limit &&
+	        pool->heavy.first->weight <= pool->weight_limit - pool->running_weight);
+}
+
+/* The queue whose first may run, the older one when both may; NULL when none may. */
+static struct queue *ready(struct worker_pool *pool)
+{
+	if (!pool->heavy.first || !fits(pool))
+		return pool->light.first ? &pool->light : NULL;
+	if (!pool->light.first ||
+	    pool->heavy.first->start_mono_ns < pool->light.first->start_mono_ns)
+		return &pool->heavy;
+	return &pool->light;
+}
+
+/* ---- workers ---- */
+
 /* The next request, or NULL when the queue is closed and empty. */
 static struct exchange *take(struct worker_pool *pool)
 {
-	struct exchange *exchange;
+	struct exchange *exchange = NULL;
+	struct queue *queue;
 
 	(void)pthread_mutex_lock(&pool->lock);
-	while (!pool->first && !pool->is_closed)
+	while (!(queue = ready(pool)) && !(pool->is_closed && pool->waiting == 0))
 		(void)pthread_cond_wait(&pool->has_work, &pool->lock);
-	exchange = pool->first;
-	if (exchange) {
-		pool->first = exchange->next;
-		if (!pool->first)
-			pool->last = &pool->first;
-		exchange->next = NULL;
+	if (queue) {
+		exchange = queue_pop(queue);
+		pool->running_weight += exchange->weight;
 		pool->waiting--;
 		pool->busy++;
 	}
+	if (pool->is_closed)
+		(void)pthread_cond_broadcast(
+			&pool->has_work); /* others may have nothing to wait for */
 	(void)pthread_mutex_unlock(&pool->lock);
 	return exchange;
 }
@@ -91,17 +146,19 @@ static void start(struct worker_pool *pool, size_t number)
 	}
 }
 
-struct worker_pool *worker_pool_new(size_t workers, size_t queue_length)
+struct worker_pool *worker_pool_new(const struct worker_pool_options *options)
 {
 	struct worker_pool *pool = mem_zalloc(1, sizeof(*pool));
 
 	(void)pthread_mutex_init(&pool->lock, NULL);
 	(void)pthread_cond_init(&pool->has_work, NULL);
-	pool->last = &pool->first;
-	pool->limit = queue_length;
-	pool->worker_count = workers;
-	pool->workers = mem_zalloc(workers, sizeof(*pool->workers));
-	for (size_t i = 0; i < workers; i++)
+	queue_init(&pool->light);
+	queue_init(&pool->heavy);
+	pool->limit = options->queue_length;
+	pool->weight_limit = options->weight_limit;
+	pool->worker_count = options->workers;
+	pool->workers = mem_zalloc(options->workers, sizeof(*pool->workers));
+	for (size_t i = 0; i < options->workers; i++)
 		start(pool, i);
 	return pool;
 }
@@ -137,12 +194,21 @@ bool worker_pool_reserve(struct worker_pool *pool)
 void worker_pool_push(struct worker_pool *pool, struct exchange *exchange)
 {
 	(void)pthread_mutex_lock(&pool->lock);
-	exchange->next = NULL;
-	*pool->last = exchange;
-	pool->last = &exchange->next;
+	queue_push(exchange->weight > 0 ? &pool->heavy : &pool->light, exchange);
 	pool->reserved--;
 	pool->waiting++;
 	(void)pthread_cond_signal(&pool->has_work);
+	(void)pthread_mutex_unlock(&pool->lock);
+}
+
+void worker_pool_release(struct worker_pool *pool, size_t weight)
+{
+	if (weight == 0)
+		return;
+	(void)pthread_mutex_lock(&pool->lock);
+	pool->running_weight -= weight;
+	/* more than one that waited may fit now, or, closed, all threads may end */
+	(void)pthread_cond_broadcast(&pool->has_work);
 	(void)pthread_mutex_unlock(&pool->lock);
 }
 

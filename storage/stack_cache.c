@@ -42,7 +42,7 @@ void stack_cache_put(struct stack_cache *cache, struct hash128 hash, uint32_t st
 		memset(cache->slots, 0, stack_cache_bytes(cache));
 		cache->count = 0;
 	}
-	if ((cache->count + 1) * 2 > cache->slot_count)
+	if ((cache->count + 1) * 4 > cache->slot_count * 3)
 		grow(cache);
 	put(cache, (struct stack_cache_slot){ hash.low, (uint32_t)hash.high, stack });
 	cache->count++;

@@ -12,7 +12,7 @@
 
 #include "base/hash.h"
 
-#define STACK_CACHE_MAX (UINT32_C(1) << 20) /* stacks; some 32 MB */
+#define STACK_CACHE_MAX (UINT32_C(3) << 18) /* stacks; 16 MiB of slots, three quarters full */
 
 struct stack_cache_slot {
 	uint64_t low;

@@ -141,7 +141,8 @@ static int open_all(struct fixture *f, size_t workers, size_t queue_length)
 	f->app.registry = metrics_new();
 	f->app.metrics = app_metrics_new(f->app.registry);
 	atomic_init(&f->app.limits, &f->limits);
-	f->pool = worker_pool_new(workers, queue_length);
+	f->pool = worker_pool_new(&(struct worker_pool_options){
+		.workers = workers, .queue_length = queue_length, .weight_limit = SIZE_MAX });
 	if (connections_new(&(struct connections_options){ .max = 1000 }, &f->connections, &err) <
 	    0)
 		return -1;
