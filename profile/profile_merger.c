@@ -4,8 +4,20 @@
 #include "profile/merge_result.h"
 #include "profile/merge_tables.h"
 
+/* What one stack has in parts that are scaled alike: scaled once, when all is added. */
+struct share {
+	int64_t numerator;
+	int64_t denominator;
+	int64_t value;
+	uint32_t stack;
+};
+
 struct profile_merger {
 	struct merge_tables tables;
+	struct intern share_ids;
+	struct share *shares;
+	size_t share_count;
+	size_t share_capacity;
 	struct profile_line *lines; /* of the location in hand */
 	size_t line_capacity;
 	void *scratch; /* for one window at a time; kept, since they come one after another */
@@ -176,6 +188,56 @@ static bool merge_stacks(struct profile_merger *merger, struct window *window)
 	return true;
 }
 
+static int64_t sum(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+/* Adds to the stack itself, or to its share. False: the arena is full. */
+static bool add_value(struct profile_merger *merger, const struct share *added)
+{
+	struct merged_stack *stack = &merger->tables.stacks[added->stack];
+	const struct {
+		int64_t numerator;
+		int64_t denominator;
+		uint64_t stack;
+	} key = { added->numerator, added->denominator, added->stack };
+	struct arena *arena = merger->tables.arena;
+	bool is_new;
+	uint32_t id;
+
+	if (added->numerator == added->denominator) {
+		stack->value = sum(stack->value, added->value);
+		return true;
+	}
+	if (!ARENA_GROW(arena, merger->shares, merger->share_count, merger->share_capacity))
+		return false;
+	id = intern_add(&merger->share_ids, arena,
+	                hash128(merger->tables.secret, &key, sizeof(key)), &is_new);
+	if (id == INTERN_NONE)
+		return false;
+	if (is_new)
+		merger->shares[merger->share_count++] = *added;
+	else
+		merger->shares[id].value = sum(merger->shares[id].value, added->value);
+	return true;
+}
+
+/* Every share to its stack; what is below 1 is left out. */
+static void scale_shares(struct profile_merger *merger)
+{
+	for (size_t i = 0; i < merger->share_count; i++) {
+		const struct share *share = &merger->shares[i];
+		struct merged_stack *stack = &merger->tables.stacks[share->stack];
+		const int64_t value =
+			function_tree_scale(share->value, share->numerator, share->denominator);
+
+		if (value > 0)
+			stack->value = sum(stack->value, value);
+	}
+	merger->share_count = 0;
+}
+
 int profile_merger_add_sums(struct profile_merger *merger, const struct stack_sums *sums,
                             int64_t numerator, int64_t denominator, struct error *err)
 {
@@ -185,18 +247,16 @@ int profile_merger_add_sums(struct profile_merger *merger, const struct stack_su
 	if (!take_window(merger, sums->symbols, &window))
 		return arena_error(tables->arena, err);
 	for (size_t i = 0; i < sums->count; i++)
-		if (function_tree_scale(sums->sums[i], numerator, denominator) > 0)
+		if (sums->sums[i] > 0)
 			ask_stack(&window, sums->stacks[i]);
 	if (!merge_stacks(merger, &window))
 		return arena_error(tables->arena, err);
 	for (size_t i = 0; i < sums->count; i++) {
-		const int64_t value = function_tree_scale(sums->sums[i], numerator, denominator);
-		struct merged_stack *stack;
+		const struct share added = { numerator, denominator, sums->sums[i],
+			                     window.stacks[sums->stacks[i]] - 1 };
 
-		if (value <= 0 || sums->stacks[i] == 0)
-			continue;
-		stack = &tables->stacks[window.stacks[sums->stacks[i]] - 1];
-		stack->value = (int64_t)((uint64_t)stack->value + (uint64_t)value);
+		if (added.value > 0 && sums->stacks[i] != 0 && !add_value(merger, &added))
+			return arena_error(tables->arena, err);
 	}
 	return 0;
 }
@@ -207,6 +267,7 @@ int profile_merger_finish(struct profile_merger *merger,
 {
 	struct merge_tables *tables = &merger->tables;
 
+	scale_shares(merger);
 	if (options->go_pgo && merge_result_keep_leaves(tables, options->go_pgo, err) < 0)
 		return -1;
 	if (!options->go_pgo && options->max_nodes > 0 &&

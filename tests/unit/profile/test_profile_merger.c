@@ -385,6 +385,38 @@ static void sums_are_scaled_and_rounded_half_up(void **state)
 	assert_samples(&profile, "a 3\nd 2");
 }
 
+/* One window's sums of one stack, times 1 / denominator. */
+static void add_share(struct profile_merger *merger, const char *path, int64_t value,
+                      int64_t denominator)
+{
+	CLEANUP(symbols_fixture_freep) struct symbols_fixture *f = fixture_new();
+	const uint32_t stack = fixture_path(f, path);
+	const struct stack_sums sums = { &f->symbols, 0, &stack, &value, 1 };
+	struct error err;
+
+	assert_int_equal(profile_merger_add_sums(merger, &sums, 1, denominator, &err), 0);
+}
+
+static void windows_are_rounded_together(void **state)
+{
+	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_BYTES, NULL);
+	struct profile_merger *merger = merger_new(arena);
+	struct profile profile;
+
+	(void)state;
+	for (int window = 0; window < 4; window++) {
+		add_share(merger, "quarter", 1, 4); /* 4 / 4, where each alone is 0 */
+		add_share(merger, "third", 10, 12); /* 40 / 12 = 3.3, where each alone is 1 */
+		add_share(merger, "mixed", 3, 2);   /* 12 / 2 and 4 * 5 undivided */
+		add_share(merger, "mixed", 5, 1);
+		add_share(merger, "mixed", 1, 8);      /* 4 / 8, half up */
+		add_share(merger, "nothing", 1, 1000); /* 4 / 1000 */
+	}
+	profile = finish(merger, 0, NULL);
+	assert_samples(&profile, "mixed 27\nquarter 1\nthird 3");
+	assert_all_referenced(&profile);
+}
+
 static void full_arena_is_an_error(void **state)
 {
 	CLEANUP(symbols_fixture_freep) struct symbols_fixture *f = fixture_new();
@@ -423,6 +455,7 @@ int main(void)
 		cmocka_unit_test(mappings_merge_by_size_offset_and_build),
 		cmocka_unit_test(bare_addresses_stay_true_to_their_mapping),
 		cmocka_unit_test(sums_are_scaled_and_rounded_half_up),
+		cmocka_unit_test(windows_are_rounded_together),
 		cmocka_unit_test(full_arena_is_an_error),
 	};
 
