@@ -9,15 +9,17 @@
 /* A series that was added. */
 struct member {
 	uint32_t group; /* + 1, 0: not added */
+	uint32_t source;
 	struct label_set rest;
 };
 
-/* The profiles of one step and one unit: a group, or a series where its mean is asked. */
+/* The profiles of one step and one unit: a group, or a source or a series in it. */
 struct cell {
 	int64_t step; /* of the grid, from 0 */
 	uint32_t group;
+	uint32_t clock; /* of the source in this step, where ticks count */
 	uint64_t profile_count;
-	__int128 sum;
+	__int128 sum; /* or the largest */
 };
 
 /* A profile that may become the exemplar of its group's point. */
@@ -34,6 +36,10 @@ struct time_series {
 	struct member *members; /* by number */
 	size_t member_count;
 	size_t member_capacity;
+	struct intern tick_ids;  /* (source, time) */
+	struct intern clock_ids; /* (source, step) */
+	uint64_t *clocks;        /* how many ticks */
+	size_t clock_capacity;
 	struct intern cell_ids;
 	struct cell *cells;
 	size_t cell_count;
@@ -59,7 +65,7 @@ int time_series_new(const struct time_series_options *options, struct arena *are
 	return 0;
 }
 
-int time_series_add_series(struct time_series *series, uint32_t number,
+int time_series_add_series(struct time_series *series, uint32_t number, uint32_t source,
                            const struct label_set *labels, struct error *err)
 {
 	struct member *member;
@@ -78,6 +84,7 @@ int time_series_add_series(struct time_series *series, uint32_t number,
 	     !label_groups_rest(&series->groups, labels, &member->rest)))
 		return arena_error(series->arena, err);
 	member->group = group + 1;
+	member->source = source;
 	return 0;
 }
 
@@ -102,32 +109,78 @@ static bool step_of(const struct time_series_options *options, int64_t time_ms, 
 	return options->start_ms + step * options->step_ms <= options->end_ms;
 }
 
-static struct hash128 cell_key(const struct time_series *series, uint32_t unit, int64_t step)
+static struct hash128 key_of(const struct time_series *series, uint32_t a, uint32_t b, int64_t c)
 {
 	const struct {
-		uint64_t unit;
-		int64_t step;
-	} key = { unit, step };
+		uint32_t a;
+		uint32_t b;
+		int64_t c;
+	} key = { a, b, c };
 
 	return hash128(series->groups.secret, &key, sizeof(key));
 }
 
-static bool add_to_cell(struct time_series *series, uint32_t number, uint32_t group, int64_t step,
+/* The clock of a source in a step, which ticks when the time is new. INTERN_NONE: the
+ * arena is full. */
+static uint32_t tick(struct time_series *series, uint32_t source, int64_t step,
+                     int64_t time_unix_ns)
+{
+	bool is_new;
+	uint32_t clock;
+
+	if (!ARENA_GROW(series->arena, series->clocks, series->clock_ids.count,
+	                series->clock_capacity))
+		return INTERN_NONE;
+	clock = intern_add(&series->clock_ids, series->arena, key_of(series, source, 0, step),
+	                   &is_new);
+	if (clock == INTERN_NONE)
+		return clock;
+	if (is_new)
+		series->clocks[clock] = 0;
+	if (intern_add(&series->tick_ids, series->arena, key_of(series, source, 0, time_unix_ns),
+	               &is_new) == INTERN_NONE)
+		return INTERN_NONE;
+	series->clocks[clock] += is_new;
+	return clock;
+}
+
+/* What is added up by itself before groups are: a part of the cell's key. */
+static uint32_t unit_of(const struct time_series *series, uint32_t number)
+{
+	switch (series->options.mean) {
+	case TIME_SERIES_MEAN_TICKS:
+		return series->members[number].source;
+	case TIME_SERIES_MAX_SERIES:
+		return number;
+	default:
+		return 0;
+	}
+}
+
+static bool add_to_cell(struct time_series *series, uint32_t number, const struct cell *place,
                         int64_t total)
 {
-	const uint32_t unit = series->options.mean == TIME_SERIES_MEAN_SERIES ? number : group;
+	const uint32_t unit = unit_of(series, number);
+	struct cell *cell;
 	bool is_new;
 	uint32_t id;
 
 	if (!ARENA_GROW(series->arena, series->cells, series->cell_count, series->cell_capacity))
 		return false;
-	id = intern_add(&series->cell_ids, series->arena, cell_key(series, unit, step), &is_new);
+	id = intern_add(&series->cell_ids, series->arena,
+	                key_of(series, place->group, unit, place->step), &is_new);
 	if (id == INTERN_NONE)
 		return false;
-	if (is_new)
-		series->cells[series->cell_count++] = (struct cell){ .step = step, .group = group };
-	series->cells[id].sum += total;
-	series->cells[id].profile_count++;
+	cell = &series->cells[id];
+	if (is_new) {
+		*cell = *place;
+		series->cell_count++;
+	}
+	if (series->options.mean != TIME_SERIES_MAX_SERIES)
+		cell->sum += total;
+	else if (is_new || total > cell->sum)
+		cell->sum = total;
+	cell->profile_count++;
 	return true;
 }
 
@@ -175,16 +228,35 @@ int time_series_add(struct time_series *series, uint32_t number, int64_t time_un
                     int64_t total, const struct uuid *id, struct error *err)
 {
 	struct candidate candidate = { .exemplar = { floor_ms(time_unix_ns), *id, total, { 0 } } };
+	const struct member *member = &series->members[number];
+	struct cell place = { 0 };
 
-	assert(number < series->member_count && series->members[number].group > 0);
-	candidate.group = series->members[number].group - 1;
-	candidate.exemplar.labels = series->members[number].rest;
+	assert(number < series->member_count && member->group > 0);
+	candidate.group = member->group - 1;
+	candidate.exemplar.labels = member->rest;
 	if (!step_of(&series->options, candidate.exemplar.time_ms, &candidate.step))
 		return 0;
-	if (!add_to_cell(series, number, candidate.group, candidate.step, total) ||
+	place.group = candidate.group;
+	place.step = candidate.step;
+	if (series->options.mean == TIME_SERIES_MEAN_TICKS)
+		place.clock = tick(series, member->source, place.step, time_unix_ns);
+	if (place.clock == INTERN_NONE || !add_to_cell(series, number, &place, total) ||
 	    (series->options.exemplars && !add_candidate(series, &candidate)))
 		return arena_error(series->arena, err);
 	return 0;
+}
+
+int time_series_add_tick(struct time_series *series, uint32_t source, int64_t time_unix_ns,
+                         struct error *err)
+{
+	int64_t step;
+
+	if (series->options.mean != TIME_SERIES_MEAN_TICKS ||
+	    !step_of(&series->options, floor_ms(time_unix_ns), &step))
+		return 0;
+	return tick(series, source, step, time_unix_ns) == INTERN_NONE
+	               ? arena_error(series->arena, err)
+	               : 0;
 }
 
 static int compare_cells(const void *left, const void *right)
@@ -226,9 +298,14 @@ static int compare_groups(const void *left, const void *right)
 
 static double cell_value(const struct time_series *series, const struct cell *cell)
 {
-	if (series->options.mean == TIME_SERIES_SUM)
+	switch (series->options.mean) {
+	case TIME_SERIES_AVERAGE:
+		return (double)cell->sum / (double)cell->profile_count;
+	case TIME_SERIES_MEAN_TICKS:
+		return (double)cell->sum / (double)series->clocks[cell->clock];
+	default:
 		return (double)cell->sum;
-	return (double)cell->sum / (double)cell->profile_count;
+	}
 }
 
 /* The best candidate of a point; *at moves on, since points and candidates come in one

@@ -23,9 +23,13 @@ enum time_series_mean {
 	TIME_SERIES_SUM,     /* of all profiles in the step */
 	TIME_SERIES_AVERAGE, /* sum / profiles: the request's AVERAGE */
 
-	/* Per series the mean over its profiles in the step, then the sum over series:
-	 * gauges. */
-	TIME_SERIES_MEAN_SERIES,
+	/* Gauges: the sum of all profiles of a source in the step over the distinct times at
+	 * which the source has any there, then the sum over sources. A series that was there
+	 * for a part of the step counts that part. */
+	TIME_SERIES_MEAN_TICKS,
+
+	/* Peaks: per series the largest profile in the step, then the sum over series. */
+	TIME_SERIES_MAX_SERIES,
 };
 
 struct time_series_options {
@@ -69,14 +73,20 @@ struct time_series;
 int time_series_new(const struct time_series_options *options, struct arena *arena,
                     struct time_series **out, struct error *err);
 
-/* The group of a series: `series` is any number that tells series of this query apart,
- * dense from 0. The labels' bytes are copied. */
-int time_series_add_series(struct time_series *series, uint32_t number,
+/* The group of a series: `number` is any number that tells series of this query apart,
+ * `source` one that tells their sources apart; both are dense from 0. The labels' bytes
+ * are copied. */
+int time_series_add_series(struct time_series *series, uint32_t number, uint32_t source,
                            const struct label_set *labels, struct error *err);
 
 /* One profile of a series that was added. */
 int time_series_add(struct time_series *series, uint32_t number, int64_t time_unix_ns,
                     int64_t total, const struct uuid *id, struct error *err);
+
+/* A time at which a source has a profile of a series that was not added: it counts for
+ * TIME_SERIES_MEAN_TICKS, and for nothing else. */
+int time_series_add_tick(struct time_series *series, uint32_t source, int64_t time_unix_ns,
+                         struct error *err);
 
 /* The result, once. */
 int time_series_finish(struct time_series *series, struct time_series_result *out,

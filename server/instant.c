@@ -2,6 +2,7 @@
 
 #include "base/uuid.h"
 #include "profile/intern.h"
+#include "server/instant_source.h"
 
 /* A source while its profiles are counted; of max, a series. */
 struct source {
@@ -27,36 +28,11 @@ struct instant_plan {
 	int64_t *numbers; /* by part: ticks, or the time */
 };
 
-static const struct str places[] = {
-	{ "hostname", 8 },
-	{ "node", 4 },
-	{ "instance", 8 },
-	{ "pod", 3 },
-};
-
-static struct hash128 hash_label(const struct instant_plan *plan, uint64_t salt, struct str value)
-{
-	return hash128_str(plan->key + salt, value);
-}
-
-/* The identity of a series' source. */
+/* What a series' profiles are counted by. */
 static struct hash128 source_key(const struct instant_plan *plan, const struct label_set *labels)
 {
-	const struct str *service = label_set_find(labels, STR("service_name"));
-	struct hash128 key = hash_label(plan, 0, service ? *service : STR(""));
-
-	if (plan->merge == PROFILE_MERGE_MAX)
-		return label_set_fingerprint(labels, plan->key);
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		const struct str *place = label_set_find(labels, places[i]);
-
-		if (place) {
-			const struct hash128 pair[] = { key, hash_label(plan, i + 1, *place) };
-
-			return hash128(plan->key, pair, sizeof(pair));
-		}
-	}
-	return key;
+	return plan->merge == PROFILE_MERGE_MAX ? label_set_fingerprint(labels, plan->key)
+	                                        : instant_source_key(plan->key, labels);
 }
 
 /*
@@ -120,37 +96,6 @@ static int count_point(void *context, const struct store_point *point, struct er
 	return 0;
 }
 
-/*
- * The same question about all that shares a source with what is asked: of its matchers
- * only those on service and type, and of its filter only chosen profiles.
- */
-static int widen(const struct store_query *query, struct selector *selector,
-                 struct sample_filter *filter, struct store_query *out, struct error *err)
-{
-	static const char *const kept[] = { "__profile_type__", "service_name",
-		                            "__service_name__" };
-
-	selector_init(selector, query->arena);
-	selector->matchers =
-		arena_array(query->arena, query->selector->count + 1, sizeof(*selector->matchers));
-	if (!selector->matchers)
-		return arena_error(query->arena, err);
-	for (size_t i = 0; i < query->selector->count; i++)
-		for (size_t j = 0; j < sizeof(kept) / sizeof(kept[0]); j++)
-			if (str_equals(query->selector->matchers[i].name, kept[j]))
-				selector->matchers[selector->count++] =
-					query->selector->matchers[i];
-	*filter = (struct sample_filter){ 0 };
-	if (query->filter) {
-		filter->profile_ids = query->filter->profile_ids;
-		filter->profile_id_count = query->filter->profile_id_count;
-	}
-	*out = *query;
-	out->selector = selector;
-	out->filter = filter;
-	return 0;
-}
-
 /* What all sources of one part have in common. */
 static int64_t part_number(const struct instant_plan *plan, const struct source *source)
 {
@@ -204,9 +149,7 @@ int instant_plan_new(struct store *store, const struct store_query *query, enum 
 {
 	struct instant_plan *plan = arena_alloc(query->arena, sizeof(*plan));
 	const struct uuid random = uuid_random();
-	struct store_query scanned = *query;
-	struct selector selector;
-	struct sample_filter filter;
+	struct instant_question question = { .query = *query };
 
 	if (!plan)
 		return arena_error(query->arena, err);
@@ -216,9 +159,9 @@ int instant_plan_new(struct store *store, const struct store_query *query, enum 
 	*out = plan;
 	if (merge == PROFILE_MERGE_SUM)
 		return 0;
-	if (merge != PROFILE_MERGE_MAX && widen(query, &selector, &filter, &scanned, err) < 0)
+	if (merge != PROFILE_MERGE_MAX && instant_question_widen(query, &question, err) < 0)
 		return -1;
-	if (store_scan(store, &scanned, count_point, plan, err) < 0)
+	if (store_scan(store, &question.query, count_point, plan, err) < 0)
 		return -1;
 	return make_parts(plan, err);
 }

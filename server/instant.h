@@ -2,13 +2,13 @@
  * How the profiles of a gauge merge over time: which parts a merge keeps apart, and what
  * each part's sum is divided by.
  *
- * Shape    a source is a service and the first label present of hostname, node, instance
- *          and pod. mean: the sum of a source's profiles over the distinct times at which
- *          it has any; a part is all sources with one such number. last: a source's
- *          newest time; a part is all sources with one such time. max: the largest
- *          profile of each series; a part is all series whose largest profile has one
- *          time. sum: no parts. Times are counted over all series of the type that match
- *          the service, so that a process that lived a tenth of the range counts a tenth.
+ * Shape    sources are those of instant_source.h. mean: the sum of a source's profiles
+ *          over the distinct times at which it has any; a part is all sources with one
+ *          such number. last: a source's newest time; a part is all sources with one such
+ *          time. max: the largest profile of each series; a part is all series whose
+ *          largest profile has one time. sum: no parts. Times are counted over all series
+ *          of the type that match the service, so that a process that lived a tenth of
+ *          the range counts a tenth.
  * Errors   the store's; arena_error().
  * Threads  none.
  * Source   collector specification, 3.4

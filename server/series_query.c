@@ -1,6 +1,9 @@
 #include "server/series_query.h"
 
 #include "base/clock.h"
+#include "base/uuid.h"
+#include "profile/intern.h"
+#include "server/instant_source.h"
 
 bool series_step_ms(double step_s, int64_t *out)
 {
@@ -42,17 +45,52 @@ static int series_seen_add(struct series_seen *seen, uint32_t series)
 struct series_run {
 	struct time_series *series;
 	struct series_seen seen;
+	const struct selector *asked; /* what points are made of; others only tick */
+	uint64_t secret;
+	struct intern source_ids;
+	struct series_role {
+		uint32_t source;
+		bool is_asked;
+	} * roles; /* by series */
+	size_t role_capacity;
 };
+
+/* Learns what a series is to the question. */
+static int add_series(struct series_run *run, uint32_t number, const struct label_set *labels,
+                      struct error *err)
+{
+	struct arena *arena = run->seen.arena;
+	struct series_role *role;
+	bool is_new;
+
+	while (number >= run->role_capacity)
+		if (!arena_grow(arena, (void **)&run->roles, sizeof(*run->roles),
+		                &run->role_capacity))
+			return arena_error(arena, err);
+	role = &run->roles[number];
+	role->is_asked = selector_matches(run->asked, labels);
+	role->source = intern_add(&run->source_ids, arena, instant_source_key(run->secret, labels),
+	                          &is_new);
+	if (role->source == INTERN_NONE)
+		return arena_error(arena, err);
+	return role->is_asked
+	               ? time_series_add_series(run->series, number, role->source, labels, err)
+	               : 0;
+}
 
 static int add_point(void *context, const struct store_point *point, struct error *err)
 {
 	struct series_run *run = context;
 	const int is_new = series_seen_add(&run->seen, point->series);
+	const struct series_role *role;
 
 	if (is_new < 0)
 		return arena_error(run->seen.arena, err);
-	if (is_new && time_series_add_series(run->series, point->series, point->labels, err) < 0)
+	if (is_new && add_series(run, point->series, point->labels, err) < 0)
 		return -1;
+	role = &run->roles[point->series];
+	if (!role->is_asked)
+		return time_series_add_tick(run->series, role->source, point->time_unix_ns, err);
 	return time_series_add(run->series, point->series, point->time_unix_ns, point->total,
 	                       point->profile_id, err);
 }
@@ -62,9 +100,30 @@ static enum time_series_mean mean_of(const struct read_query *query,
 {
 	if (aggregation == SERIES_AGGREGATION_AVERAGE)
 		return TIME_SERIES_AVERAGE;
-	if (aggregation == SERIES_AGGREGATION_SUM || read_query_merge(query) == PROFILE_MERGE_SUM)
+	if (aggregation == SERIES_AGGREGATION_SUM)
 		return TIME_SERIES_SUM;
-	return TIME_SERIES_MEAN_SERIES;
+	switch (read_query_merge(query)) {
+	case PROFILE_MERGE_SUM:
+		return TIME_SERIES_SUM;
+	case PROFILE_MERGE_MAX:
+		return TIME_SERIES_MAX_SERIES;
+	default:
+		return TIME_SERIES_MEAN_TICKS;
+	}
+}
+
+static int scan_points(const struct read_query *query, enum time_series_mean mean,
+                       struct series_run *run, struct error *err)
+{
+	const struct store_query asked = read_query_store(query);
+	const struct uuid random = uuid_random();
+	struct instant_question question = { .query = asked };
+
+	memcpy(&run->secret, random.bytes, sizeof(run->secret));
+	run->asked = asked.selector;
+	if (mean == TIME_SERIES_MEAN_TICKS && instant_question_widen(&asked, &question, err) < 0)
+		return -1;
+	return store_scan(query->context.store, &question.query, add_point, run, err);
 }
 
 int read_query_run_series(struct read_query *query, const struct time_series_options *options,
@@ -73,7 +132,6 @@ int read_query_run_series(struct read_query *query, const struct time_series_opt
 {
 	struct time_series_options whole = *options;
 	struct series_run run = { .seen.arena = query->context.arena };
-	struct store_query question;
 
 	*out = (struct time_series_result){ 0 };
 	if (query->nothing || options->step_ms == 0)
@@ -84,9 +142,8 @@ int read_query_run_series(struct read_query *query, const struct time_series_opt
 	whole.start_ms = query->start_ms;
 	whole.end_ms = query->end_ms;
 	whole.mean = mean_of(query, aggregation);
-	question = read_query_store(query);
 	if (time_series_new(&whole, query->context.arena, &run.series, err) < 0 ||
-	    store_scan(query->context.store, &question, add_point, &run, err) < 0)
+	    scan_points(query, whole.mean, &run, err) < 0)
 		return -1;
 	return time_series_finish(run.series, out, err);
 }

@@ -15,7 +15,7 @@
 
 /* How a series' points are made of its profiles. */
 enum series_aggregation {
-	SERIES_AGGREGATION_UNSAID, /* gauges: the mean of each series, then the sum */
+	SERIES_AGGREGATION_UNSAID, /* gauges: the mean over their sources' ticks */
 	SERIES_AGGREGATION_SUM,
 	SERIES_AGGREGATION_AVERAGE,
 };

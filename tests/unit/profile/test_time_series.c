@@ -66,7 +66,7 @@ static uint32_t series_of(struct time_series *series, const char *region)
 		labels[1] = labels[2];
 		set.count = 2;
 	}
-	assert_int_equal(time_series_add_series(series, number, &set, &err), 0);
+	assert_int_equal(time_series_add_series(series, number, 0, &set, &err), 0);
 	return number;
 }
 
@@ -204,10 +204,11 @@ static void groups_are_ordered_by_their_sum_then_by_their_labels(void **state)
 	assert_true(result.groups[0].sum == 9);
 }
 
-static void means_are_over_profiles_or_over_each_series(void **state)
+static void means_are_over_profiles_or_over_ticks(void **state)
 {
+	/* one source, whose ticks are at 1, 2 and 16 seconds */
 	static const struct input inputs[] = {
-		{ 1, 10, "eu" }, { 2, 20, "eu" }, { 3, 31, "us" }, { 16, 7, "us" }
+		{ 1, 10, "eu" }, { 2, 20, "eu" }, { 2, 31, "us" }, { 16, 7, "us" }
 	};
 	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_BYTES, NULL);
 	struct time_series_options options = { GRID(T0, T0 + 60000, 15000) };
@@ -217,10 +218,13 @@ static void means_are_over_profiles_or_over_each_series(void **state)
 	options.mean = TIME_SERIES_AVERAGE;
 	result = run(arena, &options, inputs, ARRAY_LENGTH(inputs));
 	assert_result(&result, ":15=20.3333,30=7");
-	options.mean = TIME_SERIES_MEAN_SERIES;
+	options.mean = TIME_SERIES_MEAN_TICKS;
 	result = run(arena, &options, inputs, ARRAY_LENGTH(inputs));
-	assert_result(&result, ":15=46,30=7"); /* 15 of eu and 31 of us */
-	assert_true(result.groups[0].sum == 53);
+	assert_result(&result, ":15=30.5,30=7"); /* (10 + 20 + 31) / 2 */
+	assert_true(result.groups[0].sum == 37.5);
+	options.mean = TIME_SERIES_MAX_SERIES;
+	result = run(arena, &options, inputs, ARRAY_LENGTH(inputs));
+	assert_result(&result, ":15=51,30=7"); /* 20 of eu and 31 of us */
 }
 
 static void exemplar_is_the_highest_profile_of_its_point(void **state)
@@ -382,7 +386,7 @@ static void full_arena_is_an_error(void **state)
 		struct error err = { 0 };
 
 		if (time_series_new(&options, arena, &series, &err) < 0 ||
-		    time_series_add_series(series, 0, &set, &err) < 0 ||
+		    time_series_add_series(series, 0, 0, &set, &err) < 0 ||
 		    time_series_add(series, 0, T0 * NS_PER_MS, 1, &id, &err) < 0 ||
 		    time_series_finish(series, &result, &err) < 0)
 			assert_int_equal(err.code, ERROR_TOO_LARGE);
@@ -397,7 +401,7 @@ int main(void)
 		cmocka_unit_test(points_are_those_of_the_worked_example),
 		cmocka_unit_test(a_profile_belongs_to_the_step_that_ends_at_or_after_it),
 		cmocka_unit_test(groups_are_ordered_by_their_sum_then_by_their_labels),
-		cmocka_unit_test(means_are_over_profiles_or_over_each_series),
+		cmocka_unit_test(means_are_over_profiles_or_over_ticks),
 		cmocka_unit_test(exemplar_is_the_highest_profile_of_its_point),
 		cmocka_unit_test(exemplar_leaves_out_the_labels_grouped_by),
 		cmocka_unit_test(series_of_one_profile_count_as_one_exemplar),
