@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "base/utf8.h"
 #include "profile/call_graph.h"
@@ -159,6 +160,19 @@ static void format_color(const struct writer *writer, int64_t value, unsigned re
 	(void)snprintf(text, 8, "#%02x%02x%02x", red & 0xff, rest & 0xff, rest & 0xff);
 }
 
+/* As pprof writes it, in UTC; nothing for a profile that has no time. */
+static void put_time(const struct writer *writer, int64_t unix_ns)
+{
+	const time_t unix_s = unix_ns / 1000000000;
+	char text[NUMBER_SIZE];
+	struct tm parts;
+
+	if (unix_ns == 0 || !gmtime_r(&unix_s, &parts) ||
+	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &parts) == 0)
+		return;
+	strbuf_printf(writer->out, "Time: %s\\l", text);
+}
+
 static void put_legend(const struct writer *writer)
 {
 	const struct profile *profile = writer->profile;
@@ -179,9 +193,7 @@ static void put_legend(const struct writer *writer)
 	strbuf_add_text(writer->out, "\" [shape=box fontsize=16 label=\"Type: ");
 	put_escaped(writer, type);
 	strbuf_add_text(writer->out, "\\l");
-	if (profile->time_unix_ns != 0)
-		strbuf_printf(writer->out, "Time: %" PRId64 "\\l",
-		              profile->time_unix_ns / 1000000000);
+	put_time(writer, profile->time_unix_ns);
 	strbuf_printf(writer->out, "Showing nodes accounting for %s, %s of %s total\\l", shown_text,
 	              percent, total_text);
 	if (graph->node_count < graph->function_count)

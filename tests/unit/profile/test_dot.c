@@ -42,10 +42,12 @@ static struct profile profile_of(struct arena *arena, const char *unit,
 
 		assert_int_equal(profile_merger_add_sums(merger, &sums, 1, 1, &err), 0);
 	}
-	assert_int_equal(profile_merger_finish(merger,
-	                                       &(struct profile_merge_options){ .type = &type },
-	                                       &profile, &err),
-	                 0);
+	assert_int_equal(
+		profile_merger_finish(merger,
+	                              &(struct profile_merge_options){
+					      .type = &type, .end_unix_ns = 1767225660000000000 },
+	                              &profile, &err),
+		0);
 	return profile;
 }
 
@@ -135,6 +137,7 @@ static void text_has_legend_nodes_and_edges(void **state)
 	static const char *const expected[] = {
 		"digraph \"unnamed\" {\nnode [style=filled fillcolor=\"#f8f8f8\"]\n",
 		"subgraph cluster_L { \"Type: cpu\" [shape=box fontsize=16 label=\"Type: cpu\\l",
+		"\\lTime: 2026-01-01 00:01:00 UTC\\l",
 		"Showing nodes accounting for 50ns, 100% of 50ns total\\l\"] }\n",
 		" [label=\"main\\n0 of 45ns (90%)\" id=\"node",
 		" [label=\"compute\\n30ns (60%)\" id=\"node",
