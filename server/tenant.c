@@ -20,7 +20,7 @@ static int check(struct str tenant, struct error *err)
 		return error_set(err, ERROR_UNAUTHENTICATED,
 		                 "tenant ID '%.*s' contains unsupported character '%c'",
 		                 STR_ARGS(str_first(tenant, TENANT_MAX)),
-		                 c > ' ' && c < 127 ? c : '?');
+		                 c >= ' ' && c < 127 ? c : '?');
 	}
 	if (tenant.length > TENANT_MAX)
 		return error_set(err, ERROR_UNAUTHENTICATED,
