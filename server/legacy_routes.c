@@ -160,45 +160,50 @@ static enum series_aggregation read_aggregation(const struct legacy_request *req
 	return str_equals(text, "sum") ? SERIES_AGGREGATION_SUM : SERIES_AGGREGATION_UNSAID;
 }
 
-/* The timelines of a document, made of the series that the query gives. */
-static int add_timelines(const struct legacy_request *request, struct read_query *query,
-                         struct legacy_timeline *timeline, struct legacy_document *document,
-                         struct error *err)
+/* A timeline is of the range that was asked for, whatever the lookback made of it. */
+static struct legacy_grid grid_of(const struct legacy_side *side)
 {
-	const struct legacy_grid grid = {
-		.start_ms = query->start_ms,
-		.end_ms = query->end_ms,
-		.step_s = legacy_timeline_step_s(query->start_ms, query->end_ms),
+	return (struct legacy_grid){
+		.start_ms = side->start_ms,
+		.end_ms = side->end_ms,
+		.step_s = legacy_timeline_step_s(side->start_ms, side->end_ms),
 	};
-	struct time_series_options options = { .step_ms = grid.step_s * 1000 };
+}
+
+/* The timelines of a document, made of the series that the query gives. */
+static int add_timelines(const struct legacy_request *request, const struct legacy_grid *grid,
+                         struct read_query *query, struct legacy_timeline *timeline,
+                         struct legacy_document *document, struct error *err)
+{
+	struct time_series_options options = { .step_ms = grid->step_s * 1000 };
 	struct arena *arena = request->context.arena;
 	struct time_series_result series;
 	struct legacy_group *groups;
 
 	if (read_group_by(request, &options, err) < 0 ||
 	    read_query_run_series(query, &options, read_aggregation(request), &series, err) < 0 ||
-	    legacy_timeline_make(&grid, series.count == 1 ? &series.groups[0] : NULL, arena,
+	    legacy_timeline_make(grid, series.count == 1 ? &series.groups[0] : NULL, arena,
 	                         timeline, err) < 0)
 		return -1;
 	document->timeline = timeline;
 	if (options.group_by_count == 0)
 		return 0;
-	if (legacy_groups_make(&grid, &series, options.group_by[0], arena, &groups,
+	if (legacy_groups_make(grid, &series, options.group_by[0], arena, &groups,
 	                       &document->group_count, err) < 0)
 		return -1;
 	document->groups = groups;
 	return 0;
 }
 
-static int render_json(const struct legacy_request *request, struct read_query *query,
-                       const struct graph_cut *cut, struct error *err)
+static int render_json(const struct legacy_request *request, const struct legacy_grid *grid,
+                       struct read_query *query, const struct graph_cut *cut, struct error *err)
 {
 	struct legacy_document document = { .type = &query->type };
 	struct legacy_timeline timeline;
 	struct flame_graph graph;
 
 	if (read_query_run_graph(query, cut, &graph, err) < 0 ||
-	    add_timelines(request, query, &timeline, &document, err) < 0)
+	    add_timelines(request, grid, query, &timeline, &document, err) < 0)
 		return -1;
 	document.graph = &graph;
 	legacy_document_write(&document, &request->exchange->response.body);
@@ -225,6 +230,7 @@ static int render(struct exchange *exchange, struct error *err)
 	CLEANUP(legacy_side_fini) struct legacy_side side = { 0 };
 	CLEANUP(read_query_fini) struct read_query query = { 0 };
 	struct legacy_request request;
+	struct legacy_grid grid;
 	struct graph_cut cut;
 	bool is_dot;
 
@@ -233,6 +239,7 @@ static int render(struct exchange *exchange, struct error *err)
 		return -1;
 	is_dot = str_equals(parameter(&request, "format"), "dot");
 	cut.requested = parameter_nodes(&request);
+	grid = grid_of(&side);
 	read_query_init(&query, &request.context);
 	if (read_query_set_range(&query, side.start_ms, side.end_ms, err) < 0)
 		return -1;
@@ -242,7 +249,7 @@ static int render(struct exchange *exchange, struct error *err)
 	if (set_side(&query, &side, err) < 0)
 		return -1;
 	return is_dot ? render_dot(&request, &query, cut.requested, err)
-	              : render_json(&request, &query, &cut, err);
+	              : render_json(&request, &grid, &query, &cut, err);
 }
 
 enum exchange_state serve_render(struct exchange *exchange)
