@@ -116,9 +116,12 @@ int window_file_open(const struct window_file_options *options, struct database 
 	    check_format(database, &format, err) < 0 ||
 	    database_run(database, "PRAGMA journal_mode=WAL", err) < 0 ||
 	    database_run(database, sync_pragma(options->sync), err) < 0 ||
-	    /* the writer says when, after it has answered */
+	    /*
+	     * The writer moves the log, after it has answered. No pragma says so: wal_autocheckpoint
+	     * would take away the hook that counts the log, which stands in its place already.
+	     */
 	    database_run(database,
-	                 "PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=8388608;"
+	                 "PRAGMA journal_size_limit=8388608;"
 	                 "PRAGMA cache_size=-2048; PRAGMA temp_store=MEMORY",
 	                 err) < 0)
 		return -1;

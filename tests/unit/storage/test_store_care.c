@@ -248,6 +248,20 @@ static void overwrite(const char *folder, const char *name, long offset, const c
 	assert_int_equal(fclose(file), 0);
 }
 
+/* Each commit writes several pages of 4 KiB to the log: unmoved, 1,500 take more than 24 MB. */
+static void the_log_is_moved_while_profiles_come(void **state)
+{
+	struct store *store = store_open_plain(*state);
+	struct store_usage usage;
+
+	for (int i = 0; i < 1500; i++) {
+		append_one(store, "t", NOON + i);
+		store_usage(store, &usage);
+		assert_true(usage.wal_bytes < 12 << 20);
+	}
+	store_close(store);
+}
+
 static void a_damaged_window_is_set_aside_and_the_rest_is_served(void **state)
 {
 	static const long offsets[] = { 0, 3 * 4096 };
@@ -594,6 +608,7 @@ int main(void)
 		TEST(network_file_systems_are_known_by_name),
 		TEST(old_days_go),
 		TEST(over_the_budget_the_oldest_days_go_and_today_stays),
+		TEST(the_log_is_moved_while_profiles_come),
 		TEST(a_damaged_window_is_set_aside_and_the_rest_is_served),
 		TEST(a_writer_that_finds_damage_goes_on_in_a_new_file),
 		TEST(a_reader_leaves_a_damaged_window_where_it_is),
