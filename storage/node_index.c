@@ -44,20 +44,30 @@ static uint32_t tag_of(uint64_t hash)
 	return (uint32_t)(hash >> 32);
 }
 
+/* Where a hash belongs: its low half as a fraction of the table, which may have any size. */
+static uint32_t home(const struct node_index *index, uint64_t hash)
+{
+	return (uint32_t)((hash & UINT32_MAX) * index->slot_count >> 32);
+}
+
+static uint32_t after(const struct node_index *index, uint32_t at)
+{
+	return at + 1 < index->slot_count ? at + 1 : 0;
+}
+
 /* Writes to the first empty slot from the hash's place on. */
 static void fill(struct node_index *index, uint64_t hash, uint32_t id)
 {
-	const uint32_t mask = index->slot_count - 1;
-	uint32_t at = (uint32_t)hash & mask;
+	uint32_t at = home(index, hash);
 
 	while (index->slots[at].id)
-		at = (at + 1) & mask;
+		at = after(index, at);
 	index->slots[at] = (struct node_slot){ id, tag_of(hash) };
 }
 
 static void prefetch(const struct node_index *index, uint64_t hash)
 {
-	__builtin_prefetch(&index->slots[(uint32_t)hash & (index->slot_count - 1)], 1);
+	__builtin_prefetch(&index->slots[home(index, hash)], 1);
 }
 
 void node_index_settle(struct node_index *index)
@@ -86,7 +96,7 @@ static void rebuild(struct node_index *index)
 	if (index->slot_count == 0)
 		index->slot_count = FIRST_SLOTS;
 	while ((uint64_t)count * 4 > (uint64_t)index->slot_count * 3)
-		index->slot_count *= 2;
+		index->slot_count += index->slot_count / 2; /* not twice: it has tens of MB */
 	index->slots = mem_table(index->slot_count, sizeof(*index->slots));
 	index->pending_count = 0;
 	for (uint32_t id = 1; id <= count; id++) {
@@ -114,9 +124,8 @@ void node_index_fini(struct node_index *index)
 uint32_t node_index_find(const struct node_index *index, uint32_t parent, uint32_t frame)
 {
 	const uint64_t hash = hash_of(index->key, parent, frame);
-	const uint32_t mask = index->slot_count - 1;
 
-	for (uint32_t at = (uint32_t)hash & mask; index->slots[at].id; at = (at + 1) & mask) {
+	for (uint32_t at = home(index, hash); index->slots[at].id; at = after(index, at)) {
 		const struct node_key *key;
 
 		if (index->slots[at].tag != tag_of(hash))

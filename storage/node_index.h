@@ -30,7 +30,7 @@ struct node_index {
 	const struct column *column;
 	uint64_t key;
 	struct node_slot *slots;
-	uint32_t slot_count; /* a power of two, or 0 */
+	uint32_t slot_count;
 	uint32_t count;      /* nodes, those that wait included */
 	struct {
 		uint64_t hash;
