@@ -68,6 +68,19 @@ static int make_tables(struct database *database, const struct window_file_optio
 	return 0;
 }
 
+/* Tables and numbers come in one transaction: there are both or none. */
+static int check_unmade(struct database *database, int64_t *out_format, struct error *err)
+{
+	int64_t tables = 0;
+
+	if (database_number(database, "SELECT count(*) FROM sqlite_master", 0, &tables, err) < 0)
+		return -1;
+	if (tables > 0)
+		return error_set(err, ERROR_CORRUPT, "a database without its numbers");
+	*out_format = 0;
+	return 0;
+}
+
 /* Gives the format: 0 for a file without tables. */
 static int check_format(struct database *database, int64_t *out_format, struct error *err)
 {
@@ -77,14 +90,12 @@ static int check_format(struct database *database, int64_t *out_format, struct e
 	if (database_number(database, "PRAGMA application_id", 0, &application, err) < 0 ||
 	    database_number(database, "PRAGMA user_version", 0, &format, err) < 0)
 		return -1;
-	if (application == 0 && format == 0) {
-		*out_format = 0;
-		return 0;
-	}
+	if (application == 0 && format == 0)
+		return check_unmade(database, out_format, err);
 	if (application != APPLICATION_ID || format < 1)
 		return error_set(err, ERROR_CORRUPT, "a database of another program");
 	if (format > FORMAT)
-		return error_set(err, ERROR_INVALID,
+		return error_set(err, ERROR_CORRUPT,
 		                 "a window of format %lld, this program reads up to %d",
 		                 (long long)format, FORMAT);
 	*out_format = format;

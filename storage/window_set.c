@@ -183,6 +183,16 @@ static void list_window(struct window_set *set, struct tenant_windows *tenant,
 		atomic_store_explicit(&window->ready, true, memory_order_release);
 }
 
+/* Another kind of file under a window's name would stop whoever opens it. */
+static bool is_file(DIR *directory, const struct dirent *entry)
+{
+	struct stat status;
+
+	if (entry->d_type == DT_REG)
+		return true;
+	return fstatat(dirfd(directory), entry->d_name, &status, 0) == 0 && S_ISREG(status.st_mode);
+}
+
 /* Adds the windows whose files are there. With the lock held. */
 static int list_tenant(struct window_set *set, const char *folder, struct error *err)
 {
@@ -200,7 +210,8 @@ static int list_tenant(struct window_set *set, const char *folder, struct error 
 		struct window_place at;
 		const char *rest;
 
-		if (!window_file_parse(entry->d_name, &at.day, &at.number, &rest) || *rest)
+		if (!window_file_parse(entry->d_name, &at.day, &at.number, &rest) || *rest ||
+		    !is_file(directory, entry))
 			continue;
 		if (!tenant)
 			tenant = add_tenant(set, folder);
