@@ -25,13 +25,27 @@ int error_set(struct error *err, enum error_code code, const char *format, ...)
 	return -1;
 }
 
+static enum error_code code_of_errno(int number)
+{
+	switch (number) {
+	case ENOSPC:
+	case EDQUOT:
+		return ERROR_NO_SPACE;
+	case EMFILE:
+	case ENFILE:
+		return ERROR_UNAVAILABLE;
+	default:
+		return ERROR_IO;
+	}
+}
+
 int error_set_errno(struct error *err, int number, const char *format, ...)
 {
 	const char *meaning = strerrordesc_np(number);
 	va_list args;
 	size_t length;
 
-	err->code = number == ENOSPC || number == EDQUOT ? ERROR_NO_SPACE : ERROR_IO;
+	err->code = code_of_errno(number);
 	va_start(args, format);
 	(void)vsnprintf(err->message, sizeof(err->message), format, args);
 	va_end(args);

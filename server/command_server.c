@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -304,6 +305,21 @@ static void wait_for_end(const struct server *server, const sigset_t *signals, i
 	notify_send("STOPPING=1");
 }
 
+/*
+ * As many descriptors as the system allows: connections and windows need them, and the
+ * usual limit of 1,024 is for programs that call select().
+ */
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= limit.rlim_max)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		log_warn("the limit of open files stays where it is");
+}
+
 static void block_signals(sigset_t *signals)
 {
 	(void)sigemptyset(signals);
@@ -337,6 +353,7 @@ static int run(const struct options *options, int argc, char **argv)
 	sigset_t signals;
 
 	block_signals(&signals);
+	raise_descriptors(); /* the store asks how many there are */
 	log_set_format((enum log_format)options->log_format);
 	log_set_level((enum log_level)options->log_level);
 	log_name_thread("main");

@@ -36,6 +36,9 @@ static enum error_code code_of(sqlite3 *handle, int result)
 	case SQLITE_LOCKED:
 	case SQLITE_NOMEM:
 		return ERROR_UNAVAILABLE;
+	case SQLITE_CANTOPEN: /* others close theirs soon */
+		return system_errno == EMFILE || system_errno == ENFILE ? ERROR_UNAVAILABLE
+		                                                        : ERROR_IO;
 	case SQLITE_IOERR:
 		if (result == SQLITE_IOERR_SHORT_READ)
 			return ERROR_CORRUPT;

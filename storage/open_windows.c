@@ -4,18 +4,38 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 
-#define IN_USE_NS (10 * NS_PER_S) /* a guess */
+#define IN_USE_NS    (10 * NS_PER_S) /* a guess */
+#define OPEN_MAX_ALL 256             /* a guess: more tenants than that write in turns */
+#define OPEN_MIN     4
+
+/* A database, its log and its index; readers that wait have the first two each. */
+#define WINDOW_DESCRIPTORS (3 + 2 * WINDOW_IDLE_READERS)
+
+/* Half of the descriptors are for windows that are written, the rest for all else. */
+static size_t most_open(void)
+{
+	struct rlimit limit;
+	size_t most;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+		return OPEN_MAX_ALL;
+	most = (size_t)limit.rlim_cur / 2 / WINDOW_DESCRIPTORS;
+	if (most < OPEN_MIN)
+		return OPEN_MIN;
+	return most < OPEN_MAX_ALL ? most : OPEN_MAX_ALL;
+}
 
 void open_windows_init(struct open_windows *open, struct window_set *set,
                        enum sqlite_store_sync sync)
 {
-	*open = (struct open_windows){ .set = set, .sync = sync };
+	*open = (struct open_windows){ .set = set, .sync = sync, .max = most_open() };
 }
 
 static void close_at(struct open_windows *open, size_t index)
@@ -161,14 +181,40 @@ static size_t longest_idle(const struct open_windows *open)
 	return oldest;
 }
 
+/* Those used last stay. */
+static void close_surplus(struct open_windows *open)
+{
+	if (open->count <= open->max)
+		return;
+	while (open->count > open->max)
+		close_at(open, longest_idle(open));
+	window_set_trim(open->set, 0); /* what they leave in memory counts, too */
+}
+
+/* Caches beyond their share: queries would find no room as long as a window is open. */
+static void close_for_queries(struct open_windows *open)
+{
+	while (open->count > 0 && window_set_is_over(open->set)) {
+		const size_t oldest = longest_idle(open);
+
+		if (open->windows[oldest].used_mono_ns > clock_mono_ns() - IN_USE_NS)
+			return;
+		close_at(open, oldest);
+		window_set_trim(open->set, 0);
+	}
+}
+
 void open_windows_trim(struct open_windows *open, int64_t before_mono_ns)
 {
 	for (size_t i = open->count; i-- > 0;)
 		if (open->windows[i].used_mono_ns < before_mono_ns)
 			close_at(open, i);
+	close_surplus(open);
 	open->starved = !charge(open);
-	if (!open->starved)
+	if (!open->starved) {
+		close_for_queries(open);
 		return;
+	}
 	window_set_trim(open->set, INT64_MAX);
 	open->starved = !charge(open);
 	/* those in use stay: what else takes memory, requests, gives it back soon */

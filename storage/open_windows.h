@@ -2,7 +2,8 @@
  * The windows that the writer has open.
  *
  * Shape    few: today's of each tenant, and those that late profiles went to. Each is
- *          held as long as it is open.
+ *          held as long as it is open. Between batches no more stay open than the
+ *          process's file descriptors allow.
  * Threads  the writer thread only.
  */
 #pragma once
@@ -23,6 +24,7 @@ struct open_windows {
 	struct open_window *windows;
 	size_t count;
 	size_t capacity;
+	size_t max; /* that stay open between batches */
 	bool starved; /* the budget has no room for what tables take */
 };
 
@@ -48,7 +50,7 @@ int open_windows_set_aside(struct open_windows *open, struct window *window, str
 void open_windows_tend(struct open_windows *open);
 
 /*
- * Counts memory; closes what was not used since before_mono_ns, more when memory is
- * short.
+ * Counts memory; closes what was not used since before_mono_ns, more when there are too
+ * many or memory is short.
  */
 void open_windows_trim(struct open_windows *open, int64_t before_mono_ns);

@@ -453,6 +453,16 @@ bool window_set_charge(struct window_set *set, struct window *window)
 	return fits;
 }
 
+bool window_set_is_over(struct window_set *set)
+{
+	bool is_over;
+
+	(void)pthread_mutex_lock(&set->lock);
+	is_over = set->cache_bytes > set->cache_limit;
+	(void)pthread_mutex_unlock(&set->lock);
+	return is_over;
+}
+
 /*
  * The open window that was not used for longest and that nobody holds. With the lock
  * held.

@@ -83,6 +83,9 @@ void window_set_remove(struct window_set *set, struct window *window);
 /* Counts what a window's tables take now. False when the budget has no room for it. */
 bool window_set_charge(struct window_set *set, struct window *window);
 
+/* Whether the caches take more than their share of the budget. */
+bool window_set_is_over(struct window_set *set);
+
 /* Gives back what nobody uses: more than allowed, or not since before_mono_ns. */
 void window_set_trim(struct window_set *set, int64_t before_mono_ns);
 

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -285,6 +286,94 @@ static void a_damaged_window_is_set_aside_and_the_rest_is_served(void **state)
 		store_close(store);
 	}
 	assert_true(file_is_there(*state, "tenants/t/2024-10-04.db.damaged.2"));
+}
+
+/* Puts bytes of a database's head in place: 60 is user_version, 68 application_id. */
+static void put_number(const char *folder, const char *name, long offset, const uint8_t number[4])
+{
+	char path[4200];
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "r+e");
+	assert_non_null(file);
+	assert_int_equal(fseek(file, offset, SEEK_SET), 0);
+	assert_int_equal(fwrite(number, 1, 4, file), 4);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void a_window_of_a_later_format_is_set_aside_and_the_rest_is_served(void **state)
+{
+	struct store *store = store_open_plain(*state);
+
+	append_one(store, "t", NOON);
+	append_one(store, "t", NOON + DAY_NS);
+	store_close(store);
+	put_number(*state, "tenants/t/2024-10-04.db", 60, (const uint8_t[]){ 0, 0, 0, 2 });
+	store = store_open_plain(*state);
+	assert_string_equal(merge_all(store, "{}"), "error 13");
+	assert_string_equal(merge_all(store, "{}"), "0 main;work 3");
+	append_one(store, "t", NOON);
+	assert_true(file_is_there(*state, "tenants/t/2024-10-04.db.damaged"));
+	store_close(store);
+}
+
+static void a_window_that_lost_its_numbers_is_set_aside(void **state)
+{
+	static const uint8_t zero[4] = { 0 };
+	struct store *store = store_open_plain(*state);
+
+	append_one(store, "t", NOON);
+	store_close(store);
+	put_number(*state, "tenants/t/2024-10-04.db", 60, zero);
+	put_number(*state, "tenants/t/2024-10-04.db", 68, zero);
+	store = store_open_plain(*state);
+	append_one(store, "t", NOON);
+	assert_string_equal(merge_all(store, "{}"), "0 main;work 3");
+	assert_true(file_is_there(*state, "tenants/t/2024-10-04.db.damaged"));
+	store_close(store);
+}
+
+static void what_is_no_file_is_no_window(void **state)
+{
+	struct store *store = store_open_plain(*state);
+	char path[4200];
+
+	append_one(store, "t", NOON);
+	store_close(store);
+	(void)snprintf(path, sizeof(path), "%s/tenants/t/2024-10-05.db", (const char *)*state);
+	assert_int_equal(mkdir(path, 0755), 0);
+	(void)snprintf(path, sizeof(path), "%s/tenants/t/2024-10-06.db", (const char *)*state);
+	assert_int_equal(mkfifo(path, 0644), 0);
+	store = store_open_plain(*state);
+	assert_string_equal(merge_all(store, "{}"), "0 main;work 3");
+	store_close(store);
+}
+
+/* 128 descriptors: less than one for each tenant. */
+static void more_tenants_than_descriptors_write(void **state)
+{
+	struct rlimit before;
+	struct rlimit few;
+	struct store *store;
+	char tenant[64];
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = (struct rlimit){ .rlim_cur = 128, .rlim_max = before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	store = store_open_plain(*state);
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < 150; i++) {
+			(void)snprintf(tenant, sizeof(tenant), "t%d", i);
+			append_one(store, tenant, NOON + round);
+		}
+	}
+	store_close(store);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	for (int i = 0; i < 150; i++) {
+		(void)snprintf(tenant, sizeof(tenant), "tenants/t%d/2024-10-04.db", i);
+		assert_true(file_is_there(*state, tenant));
+	}
 }
 
 static void a_writer_that_finds_damage_goes_on_in_a_new_file(void **state)
@@ -610,6 +699,10 @@ int main(void)
 		TEST(over_the_budget_the_oldest_days_go_and_today_stays),
 		TEST(the_log_is_moved_while_profiles_come),
 		TEST(a_damaged_window_is_set_aside_and_the_rest_is_served),
+		TEST(a_window_of_a_later_format_is_set_aside_and_the_rest_is_served),
+		TEST(a_window_that_lost_its_numbers_is_set_aside),
+		TEST(what_is_no_file_is_no_window),
+		TEST(more_tenants_than_descriptors_write),
 		TEST(a_writer_that_finds_damage_goes_on_in_a_new_file),
 		TEST(a_reader_leaves_a_damaged_window_where_it_is),
 		TEST(what_a_killed_process_answered_is_there),
