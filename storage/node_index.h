@@ -31,7 +31,7 @@ struct node_index {
 	uint64_t key;
 	struct node_slot *slots;
 	uint32_t slot_count;
-	uint32_t count;      /* nodes, those that wait included */
+	uint32_t count; /* nodes, those that wait included */
 	struct {
 		uint64_t hash;
 		uint32_t id;
