@@ -1,10 +1,11 @@
 /*
  * From a 128-bit hash to a dense id: interning.
  *
- * Shape    open addressing with linear probes; a slot holds an id and 32 bits of its key, so
- *          that what is not there costs one cache line; the keys lie densely by id. Ids
- *          count from 0 in the order of their first appearance. Some 30 bytes an entry. The
- *          hashes must be good ones (base/hash.h): equal hashes count as equal things.
+ * Shape    open addressing with linear probes; a slot holds an id and 32 bits of its
+ *          key, so that what is not there costs one cache line; the keys lie densely by
+ *          id. Ids count from 0 in the order of their first appearance. Some 30 bytes
+ *          an entry. The hashes must be good ones (base/hash.h): equal hashes count as
+ *          equal things.
  * Units    at most ID_MAP_MAX entries.
  * Threads  none.
  *

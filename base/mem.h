@@ -13,9 +13,9 @@
 void *mem_zalloc(size_t count, size_t size) __attribute__((returns_nonnull, malloc));
 
 /*
- * The same for a table that is filled at random: every page is written now, since a page that is
- * read before it is written costs two faults, and large ones ask for huge pages. Released by
- * mem_table_free() with the same count and size; NULL is fine there.
+ * The same for a table that is filled at random: every page is written now, since a
+ * page that is read before it is written costs two faults, and large ones ask for huge
+ * pages. Released by mem_table_free() with the same count and size; NULL is fine there.
  */
 void *mem_table(size_t count, size_t size) __attribute__((returns_nonnull));
 void mem_table_free(void *table, size_t count, size_t size);

@@ -37,7 +37,10 @@ DEFINE_FREEP(worker_pool)
 /* False when the queue is full. A place that was reserved must be pushed to. */
 bool worker_pool_reserve(struct worker_pool *pool);
 
-/* exchange->weight above 0 makes it a heavy one: whoever finishes it releases its weight. */
+/*
+ * exchange->weight above 0 makes it a heavy one: whoever finishes it releases its
+ * weight.
+ */
 void worker_pool_push(struct worker_pool *pool, struct exchange *exchange);
 
 /* A heavy request has ended; any thread. */

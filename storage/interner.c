@@ -62,7 +62,10 @@ static void step_function(struct interner *interner, struct place *place, uint32
 	node_index_add(&interner->function_stacks, place->function_stack);
 }
 
-/* From a stack's function stack to that of its child: the location's lines, outermost first. */
+/*
+ * From a stack's function stack to that of its child: the location's lines, outermost
+ * first.
+ */
 static void step_lines(struct interner *interner, struct place *place, uint32_t location_id)
 {
 	const struct symbol_location *location =

@@ -28,8 +28,10 @@ static const struct node_key *key_of(const struct node_index *index, uint32_t id
 	return (const void *)(chunk + (id & (SYMBOLS_CHUNK - 1)) * index->column->entry_size);
 }
 
-/* Spreads a pair over 64 bits: the low ones choose the slot, the high ones are the tag. Keyed, since peers choose what
- * follows what. */
+/*
+ * Spreads a pair over 64 bits: the low ones choose the slot, the high ones are the tag.
+ * Keyed, since peers choose what follows what.
+ */
 static uint64_t hash_of(uint64_t key, uint32_t parent, uint32_t frame)
 {
 	uint64_t mixed = ((uint64_t)parent << 32 | frame) ^ key;
@@ -44,7 +46,10 @@ static uint32_t tag_of(uint64_t hash)
 	return (uint32_t)(hash >> 32);
 }
 
-/* Where a hash belongs: its low half as a fraction of the table, which may have any size. */
+/*
+ * Where a hash belongs: its low half as a fraction of the table, which may have any
+ * size.
+ */
 static uint32_t home(const struct node_index *index, uint64_t hash)
 {
 	return (uint32_t)((hash & UINT32_MAX) * index->slot_count >> 32);

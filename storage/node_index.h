@@ -1,15 +1,17 @@
 /*
  * The nodes of a stack tree by (parent, frame).
  *
- * Shape    open addressing with linear probes; a slot holds a node's id (never 0, the root) and
- *          32 bits of its hash, so that a look-up that fails reads one cache line. The key itself
- *          stands in the tree's column, whose entries begin with parent and frame.
- *          Nodes below a new node are new: they are put in without a look-up, and later, when the slots
- *          that they need have come from memory. node_index_settle() ends that: before it, a node that was added is
- *          not found.
+ * Shape    open addressing with linear probes; a slot holds a node's id (never 0, the
+ *          root) and 32 bits of its hash, so that a look-up that fails reads one cache
+ *          line. The key itself stands in the tree's column, whose entries begin with
+ *          parent and frame. Nodes below a new node are new: they are put in without a
+ *          look-up, and later, when the slots that they need have come from memory.
+ *          node_index_settle() ends that: before it, a node that was added is not
+ *          found.
  * Threads  none.
  *
- * Invariant: after node_index_settle() every id from 1 to the last one added stands in exactly one slot.
+ * Invariant: after node_index_settle() every id from 1 to the last one added stands in
+ * exactly one slot.
  */
 #pragma once
 
@@ -39,7 +41,10 @@ struct node_index {
 	uint32_t pending_count;
 };
 
-/* An index of the nodes 1 ... node_count - 1 of a column of struct symbol_stack or symbol_function_stack. */
+/*
+ * An index of the nodes 1 ... node_count - 1 of a column of struct symbol_stack or
+ * symbol_function_stack.
+ */
 void node_index_init(struct node_index *index, const struct column *column, uint64_t key,
                      uint32_t node_count);
 void node_index_fini(struct node_index *index); /* fine on a zeroed one */
