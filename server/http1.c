@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -95,6 +96,20 @@ static void on_finished(void *context, struct exchange *exchange)
 	MHD_resume_connection(call->mhd);
 }
 
+/*
+ * libmicrohttpd would make a record of each argument of the query. Where the connection's
+ * memory does not hold them it answers, then waits for a head that it has thrown away, and
+ * the request never ends. The query is parsed by its handler, from the copy: the library's
+ * own text, which the callback only lends, ends behind the mark.
+ */
+static void hide_arguments(const char *target)
+{
+	char *mark = strchr((char *)(uintptr_t)target, '?');
+
+	if (mark)
+		mark[1] = '\0';
+}
+
 /* The request line was read: the first that is known of a request. */
 static void *begin(void *context, const char *target, struct MHD_Connection *mhd)
 {
@@ -108,6 +123,7 @@ static void *begin(void *context, const char *target, struct MHD_Connection *mhd
 	call->mhd = mhd;
 	call->connection = connection_of(mhd);
 	call->target = mem_strdup(target); /* at most CONNECTION_BYTES; libmicrohttpd cuts it up */
+	hide_arguments(target);
 	call->exchange.app = app;
 	call->exchange.arena = arena_pool_take(http1->arenas);
 	call->exchange.start_mono_ns = clock_mono_ns();
