@@ -104,7 +104,11 @@ static void on_finished(void *context, struct exchange *exchange)
  */
 static void hide_arguments(const char *target)
 {
-	char *mark = strchr((char *)(uintptr_t)target, '?');
+	const union {
+		const char *lent;
+		char *text;
+	} line = { .lent = target };
+	char *mark = line.text ? strchr(line.text, '?') : NULL;
 
 	if (mark)
 		mark[1] = '\0';

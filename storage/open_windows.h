@@ -24,7 +24,7 @@ struct open_windows {
 	struct open_window *windows;
 	size_t count;
 	size_t capacity;
-	size_t max; /* that stay open between batches */
+	size_t max;   /* that stay open between batches */
 	bool starved; /* the budget has no room for what tables take */
 };
 
