@@ -70,7 +70,8 @@ void log_set_format(enum log_format format)
 void log_name_thread(const char *name)
 {
 	(void)snprintf(thread_name, sizeof(thread_name), "%s", name);
-	(void)pthread_setname_np(pthread_self(), thread_name);
+	if (gettid() != getpid())
+		(void)pthread_setname_np(pthread_self(), thread_name);
 }
 
 bool log_enabled(enum log_level level)

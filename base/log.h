@@ -32,7 +32,10 @@ int log_format_parse(struct str text, enum log_format *out_format, struct error 
 void log_set_level(enum log_level level);
 void log_set_format(enum log_format format);
 
-/* The name of the calling thread in its lines ("main", "writer", "worker 2"). */
+/*
+ * The name of the calling thread in its lines ("main", "writer", "worker 2") and, but for
+ * the main thread, whose name is the process's, in the system's tools.
+ */
 void log_name_thread(const char *name);
 
 bool log_enabled(enum log_level level);
