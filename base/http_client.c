@@ -127,22 +127,22 @@ static CURLcode set_options(struct http_client *client, const struct http_client
 	return curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
 }
 
-static int fail(const struct http_client *client, const struct http_client_request *request,
-                CURLcode result, const struct strbuf *answer, struct error *err)
+static int fail(const struct http_client *client, CURLcode result, const struct strbuf *answer,
+                struct error *err)
 {
 	const char *problem = client->problem[0] ? client->problem : curl_easy_strerror(result);
 
 	if (strbuf_overflowed(answer))
-		return error_set(err, ERROR_TOO_LARGE, "%s: the answer is larger than %zu bytes",
-		                 request->url, answer->limit);
+		return error_set(err, ERROR_TOO_LARGE, "the answer is larger than %zu bytes",
+		                 answer->limit);
 	switch (result) {
 	case CURLE_URL_MALFORMAT:
 	case CURLE_UNSUPPORTED_PROTOCOL:
-		return error_set(err, ERROR_INVALID, "%s: %s", request->url, problem);
+		return error_set(err, ERROR_INVALID, "%s", problem);
 	case CURLE_OPERATION_TIMEDOUT:
-		return error_set(err, ERROR_TIMED_OUT, "%s: %s", request->url, problem);
+		return error_set(err, ERROR_TIMED_OUT, "%s", problem);
 	default:
-		return error_set(err, ERROR_UNAVAILABLE, "%s: %s", request->url, problem);
+		return error_set(err, ERROR_UNAVAILABLE, "%s", problem);
 	}
 }
 
@@ -162,7 +162,7 @@ int http_client_do(struct http_client *client, const struct http_client_request 
 		curl_slist_free_all(headers);
 	}
 	if (result != CURLE_OK)
-		return fail(client, request, result, answer, err);
+		return fail(client, result, answer, err);
 	*out_status = (int)status;
 	return 0;
 }

@@ -6,7 +6,8 @@
  *          not used.
  * Errors   ERROR_UNAVAILABLE when nobody answers, ERROR_TIMED_OUT when the answer comes
  *          too late, ERROR_TOO_LARGE when it is larger than the limit, ERROR_INVALID for
- *          a bad URL. An HTTP status of 400 and more is an answer, not an error.
+ *          a bad URL; messages leave it to the caller to name the URL. An HTTP status of
+ *          400 and more is an answer, not an error.
  * Threads  a client belongs to one thread.
  */
 #pragma once

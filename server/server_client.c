@@ -81,6 +81,19 @@ static int refusal(const struct server_client *client, int status, struct str bo
 	                 "%s answered %d: %.*s", client->url, status, STR_ARGS(message));
 }
 
+/* *err says what the network said; a person wants to know what to do about it. */
+static int no_answer(const struct server_client *client, struct error *err)
+{
+	const struct error cause = *err;
+
+	if (cause.code != ERROR_UNAVAILABLE)
+		return error_context(err, "%s", client->url);
+	return error_set(err, ERROR_UNAVAILABLE,
+	                 "%s does not answer (%s); `vramscope server` starts a server, --url names "
+	                 "another",
+	                 client->url, cause.message);
+}
+
 int server_client_post(struct server_client *client, const char *path, const char *content_type,
                        struct str body, struct strbuf *answer, struct error *err)
 {
@@ -107,7 +120,7 @@ int server_client_post(struct server_client *client, const char *path, const cha
 				},
 	                        answer, &status, err);
 	if (result < 0)
-		(void)error_context(err, "%s", client->url);
+		result = no_answer(client, err);
 	else if (status >= 400)
 		result = refusal(client, status, strbuf_view(answer), err);
 	strbuf_fini(&url);
