@@ -115,7 +115,12 @@ static int bind_address(struct listener *listener, struct error *err)
 		return error_set(err, ERROR_INVALID, "listening on '%s': %s", name ? name : "",
 		                 gai_strerror(status));
 	status = bind_all(listener, infos);
-	if (status < 0)
+	if (status < 0 && errno == EADDRINUSE)
+		(void)error_set(err, ERROR_IO,
+		                "another program listens on port %u of %s; "
+		                "-server.http-listen-port=PORT takes another one",
+		                listener->options.port, name ? name : "*");
+	else if (status < 0)
 		(void)error_set_errno(err, errno, "listening on %s port %u", name ? name : "*",
 		                      listener->options.port);
 	freeaddrinfo(infos);
