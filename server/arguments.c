@@ -22,7 +22,7 @@ int arguments_complain(const struct arguments *arguments, const char *format, ..
 
 static void print_help(const struct arguments *arguments)
 {
-	(void)printf("Usage: vramscope %s %s\n\n", arguments->command, arguments->synopsis);
+	(void)printf("usage: vramscope %s %s\n\n", arguments->command, arguments->synopsis);
 	for (size_t i = 0; i < arguments->count; i++) {
 		const struct argument *argument = &arguments->all[i];
 		char left[64];

@@ -19,16 +19,11 @@ static const char about[] =
 	"  vramscope diff -q 'TYPE{}' --before-from now-1d --before-to now-23h\n";
 
 struct diff_flags {
-	const char *query;
-	const char *from;
-	const char *to;
+	struct question_flags common; /* what is compared */
 	const char *before;
 	const char *before_from;
 	const char *before_to;
 	const char *output;
-	const char *limit;
-	const char *sort;
-	struct profile_source_options source;
 };
 
 struct diff_side {
@@ -72,22 +67,16 @@ static int understand_before(const struct diff_flags *flags, int64_t now, struct
 static int understand(const struct diff_flags *flags, struct diff_run *run, struct error *err)
 {
 	const int64_t now = clock_unix_ns();
-	struct profile_question *after = &run->after.question;
+	struct question question;
 
 	if (strcmp(flags->output, "table") != 0 && strcmp(flags->output, "json") != 0)
 		return error_set(err, ERROR_INVALID, "'%s' is no output: table, json",
 		                 flags->output);
-	if (strcmp(flags->sort, "self") != 0 && strcmp(flags->sort, "total") != 0)
-		return error_set(err, ERROR_INVALID, "--sort is self or total");
-	run->order = strcmp(flags->sort, "self") == 0 ? FUNCTION_TABLE_BY_SELF
-	                                              : FUNCTION_TABLE_BY_TOTAL;
-	if (question_parse(flags->query, after, err) < 0 ||
-	    question_time(flags->from, now, &after->start_unix_ns, err) < 0 ||
-	    question_time(flags->to, now, &after->end_unix_ns, err) < 0 ||
-	    question_count(flags->limit, &run->limit, err) < 0)
+	if (question_understand(&flags->common, now, &question, err) < 0)
 		return -1;
-	if (after->start_unix_ns > after->end_unix_ns)
-		return error_set(err, ERROR_INVALID, "--from is later than --to");
+	run->after.question = question.asked;
+	run->order = question.order;
+	run->limit = question.limit;
 	return understand_before(flags, now, run, err);
 }
 
@@ -113,7 +102,7 @@ static int ask(const struct diff_flags *flags, struct diff_run *run, struct erro
 	const struct terminal progress = terminal_of(stderr);
 	int result;
 
-	if (profile_source_open(&flags->source, &source, err) < 0)
+	if (profile_source_open(&flags->common.source, &source, err) < 0)
 		return -1;
 	terminal_progress(&progress, "asking %s ...", profile_source_name(source));
 	result = question_choose_type(source, &run->after.question, NULL, run->arena, err);
@@ -140,7 +129,7 @@ static int diff(const struct diff_flags *flags, struct diff_run *run, struct err
 	const struct terminal terminal = terminal_of(stdout);
 	struct function_changes changes;
 	struct strbuf out;
-	int result = 0;
+	int result;
 
 	if (ask(flags, run, err) < 0)
 		return -1;
@@ -167,10 +156,7 @@ static int diff(const struct diff_flags *flags, struct diff_run *run, struct err
 		profile_report_head(&report, changes.total_after, &out);
 		profile_report_changes(&report, &changes, run->order, &out);
 	}
-	if (strbuf_overflowed(&out))
-		result = error_set(err, ERROR_TOO_LARGE, "the answer is larger than 256 MiB");
-	else if (fwrite(out.data, 1, out.length, stdout) != out.length || fflush(stdout))
-		result = error_set(err, ERROR_IO, "cannot write to standard output");
+	result = terminal_show(&out, err);
 	strbuf_fini(&out);
 	return result;
 }
@@ -178,17 +164,16 @@ static int diff(const struct diff_flags *flags, struct diff_run *run, struct err
 int command_diff(int argc, char **argv)
 {
 	struct diff_flags flags = {
-		.from = "now-1h",
-		.to = "now",
+		.common = { .from = "now-1h", .to = "now", .limit = "30", .sort = "self" },
 		.output = "table",
-		.limit = "30",
-		.sort = "self",
 	};
+	struct question_flags *common = &flags.common;
 	const struct argument all[] = {
-		{ "query", "q", ARGUMENT_TEXT, &flags.query, "TYPE{...}",
+		{ "query", "q", ARGUMENT_TEXT, &common->query, "TYPE{...}",
 		  "profile type and label selector" },
-		{ "from", NULL, ARGUMENT_TEXT, &flags.from, "TIME", "begin of the range (now-1h)" },
-		{ "to", NULL, ARGUMENT_TEXT, &flags.to, "TIME", "end of the range (now)" },
+		{ "from", NULL, ARGUMENT_TEXT, &common->from, "TIME",
+		  "begin of the range (now-1h)" },
+		{ "to", NULL, ARGUMENT_TEXT, &common->to, "TIME", "end of the range (now)" },
 		{ "before", NULL, ARGUMENT_TEXT, &flags.before, "TYPE{...}",
 		  "compare with this (the same query)" },
 		{ "before-from", NULL, ARGUMENT_TEXT, &flags.before_from, "TIME",
@@ -196,10 +181,10 @@ int command_diff(int argc, char **argv)
 		{ "before-to", NULL, ARGUMENT_TEXT, &flags.before_to, "TIME",
 		  "end of the range to compare with" },
 		{ "output", "o", ARGUMENT_TEXT, &flags.output, "FORM", "table or json (table)" },
-		{ "limit", "n", ARGUMENT_TEXT, &flags.limit, "N", "rows; 0: all (30)" },
-		{ "sort", NULL, ARGUMENT_TEXT, &flags.sort, "COLUMN",
+		{ "limit", "n", ARGUMENT_TEXT, &common->limit, "N", "rows; 0: all (30)" },
+		{ "sort", NULL, ARGUMENT_TEXT, &common->sort, "COLUMN",
 		  "changes of self or total (self)" },
-		QUESTION_SOURCE_ARGUMENTS(flags.source),
+		QUESTION_SOURCE_ARGUMENTS(common->source),
 	};
 	const struct arguments arguments = {
 		.command = argv[0],

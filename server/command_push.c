@@ -135,7 +135,11 @@ static int push_all(struct server_client *client, const struct push_flags *flags
 			continue;
 		}
 		terminal_progress(&progress, NULL);
-		(void)error_context(&err, "%s", path);
+		if (format == PUSH_PPROF)
+			(void)error_context(&err, "%s", path);
+		else
+			(void)error_context(&err, "%s, taken for %s", path,
+			                    push_format_name(format));
 		terminal_complain("push", err.message);
 		if (strstr(err.message, "outside of ingestion window"))
 			(void)fputs("--override-timestamp makes it new.\n", stderr);

@@ -23,21 +23,15 @@ static const char about[] =
 	"  vramscope query -q 'memory:inuse_space:bytes:space:bytes{}' --from now-1d -o folded\n";
 
 struct query_flags {
-	const char *query;
-	const char *from;
-	const char *to;
+	struct question_flags common;
 	const char *output;
-	const char *limit;
-	const char *sort;
-	struct profile_source_options source;
 };
 
 /* Everything of one run that the outputs look at. */
 struct query_run {
 	struct terminal terminal;
-	struct profile_question question;
+	struct question question;
 	struct profile_report report;
-	enum function_table_order order;
 	struct arena *arena;
 	struct profile profile;
 };
@@ -71,7 +65,7 @@ static int answer(const struct query_run *run, const char *output, struct strbuf
 		return profile_report_tree(&run->report, tree, run->arena, out, err);
 	if (strcmp(output, "folded") == 0)
 		return profile_report_folded(tree, run->arena, out, err);
-	if (function_table_make(tree, run->order, run->arena, &table, err) < 0)
+	if (function_table_make(tree, run->question.order, run->arena, &table, err) < 0)
 		return -1;
 	if (strcmp(output, "json") == 0)
 		profile_report_json(&run->report, &table, out);
@@ -84,7 +78,6 @@ static int answer(const struct query_run *run, const char *output, struct strbuf
 static int understand(const struct query_flags *flags, struct query_run *run, struct error *err)
 {
 	static const char *const outputs[] = { "top", "tree", "folded", "json", "pprof", "dot" };
-	const int64_t now = clock_unix_ns();
 	bool known = false;
 
 	for (size_t i = 0; i < ARRAY_LENGTH(outputs); i++)
@@ -93,17 +86,8 @@ static int understand(const struct query_flags *flags, struct query_run *run, st
 		return error_set(err, ERROR_INVALID,
 		                 "'%s' is no output: top, tree, folded, json, pprof, dot",
 		                 flags->output);
-	if (strcmp(flags->sort, "self") != 0 && strcmp(flags->sort, "total") != 0)
-		return error_set(err, ERROR_INVALID, "--sort is self or total");
-	run->order = strcmp(flags->sort, "self") == 0 ? FUNCTION_TABLE_BY_SELF
-	                                              : FUNCTION_TABLE_BY_TOTAL;
-	if (question_parse(flags->query, &run->question, err) < 0 ||
-	    question_time(flags->from, now, &run->question.start_unix_ns, err) < 0 ||
-	    question_time(flags->to, now, &run->question.end_unix_ns, err) < 0 ||
-	    question_count(flags->limit, &run->report.limit, err) < 0)
+	if (question_understand(&flags->common, clock_unix_ns(), &run->question, err) < 0)
 		return -1;
-	if (run->question.start_unix_ns > run->question.end_unix_ns)
-		return error_set(err, ERROR_INVALID, "--from is later than --to");
 	if (strcmp(flags->output, "pprof") == 0 && isatty(STDOUT_FILENO))
 		return error_set(err, ERROR_INVALID,
 		                 "pprof is binary: send it to a file with > profile.pb.gz");
@@ -114,21 +98,22 @@ static int ask(const struct query_flags *flags, struct query_run *run, struct er
 {
 	CLEANUP(profile_source_closep) struct profile_source *source = NULL;
 	const struct terminal progress = terminal_of(stderr);
+	struct profile_question *asked = &run->question.asked;
 	int result;
 
-	if (profile_source_open(&flags->source, &source, err) < 0)
+	if (profile_source_open(&flags->common.source, &source, err) < 0)
 		return -1;
 	terminal_progress(&progress, "asking %s ...", profile_source_name(source));
-	result = question_choose_type(source, &run->question, NULL, run->arena, err);
-	if (result == 0 && run->question.type.length > 0)
-		result = profile_source_merge(source, &run->question, run->arena, &run->profile,
-		                              err);
+	result = question_choose_type(source, asked, NULL, run->arena, err);
+	if (result == 0 && asked->type.length > 0)
+		result = profile_source_merge(source, asked, run->arena, &run->profile, err);
 	terminal_progress(&progress, NULL);
 	return result;
 }
 
 static int query(const struct query_flags *flags, struct query_run *run, struct error *err)
 {
+	const struct profile_question *asked = &run->question.asked;
 	struct strbuf out;
 	int result;
 
@@ -137,20 +122,20 @@ static int query(const struct query_flags *flags, struct query_run *run, struct 
 	if (run->profile.sample_count == 0)
 		(void)fputs("No profile matches.\n", stderr);
 	run->terminal = terminal_of(stdout);
-	run->report.terminal = &run->terminal;
-	run->report.type = run->question.type;
-	run->report.selector = run->question.selector;
-	run->report.start_unix_ns = run->question.start_unix_ns;
-	run->report.end_unix_ns = run->question.end_unix_ns;
+	run->report = (struct profile_report){
+		.terminal = &run->terminal,
+		.type = asked->type,
+		.selector = asked->selector,
+		.start_unix_ns = asked->start_unix_ns,
+		.end_unix_ns = asked->end_unix_ns,
+		.limit = run->question.limit,
+	};
 	if (run->profile.sample_type_count > 0)
 		run->report.unit = profile_string(&run->profile, run->profile.sample_types[0].unit);
 	strbuf_init(&out, ANSWER_MAX);
 	result = answer(run, flags->output, &out, err);
-	if (result == 0 && strbuf_overflowed(&out))
-		result = error_set(err, ERROR_TOO_LARGE, "the answer is larger than 1 GiB");
-	if (result == 0 &&
-	    (fwrite(out.data, 1, out.length, stdout) != out.length || fflush(stdout)))
-		result = error_set(err, ERROR_IO, "cannot write to standard output");
+	if (result == 0)
+		result = terminal_show(&out, err);
 	strbuf_fini(&out);
 	return result;
 }
@@ -158,21 +143,20 @@ static int query(const struct query_flags *flags, struct query_run *run, struct 
 int command_query(int argc, char **argv)
 {
 	struct query_flags flags = {
-		.from = "now-1h",
-		.to = "now",
+		.common = { .from = "now-1h", .to = "now", .limit = "30", .sort = "self" },
 		.output = "top",
-		.limit = "30",
-		.sort = "self",
 	};
+	struct question_flags *common = &flags.common;
 	const struct argument all[] = {
-		{ "query", "q", ARGUMENT_TEXT, &flags.query, "TYPE{...}",
+		{ "query", "q", ARGUMENT_TEXT, &common->query, "TYPE{...}",
 		  "profile type and label selector" },
-		{ "from", NULL, ARGUMENT_TEXT, &flags.from, "TIME", "begin of the range (now-1h)" },
-		{ "to", NULL, ARGUMENT_TEXT, &flags.to, "TIME", "end of the range (now)" },
+		{ "from", NULL, ARGUMENT_TEXT, &common->from, "TIME",
+		  "begin of the range (now-1h)" },
+		{ "to", NULL, ARGUMENT_TEXT, &common->to, "TIME", "end of the range (now)" },
 		{ "output", "o", ARGUMENT_TEXT, &flags.output, "FORM", "form of the answer (top)" },
-		{ "limit", "n", ARGUMENT_TEXT, &flags.limit, "N", "rows or nodes; 0: all (30)" },
-		{ "sort", NULL, ARGUMENT_TEXT, &flags.sort, "COLUMN", "self or total (self)" },
-		QUESTION_SOURCE_ARGUMENTS(flags.source),
+		{ "limit", "n", ARGUMENT_TEXT, &common->limit, "N", "rows or nodes; 0: all (30)" },
+		{ "sort", NULL, ARGUMENT_TEXT, &common->sort, "COLUMN", "self or total (self)" },
+		QUESTION_SOURCE_ARGUMENTS(common->source),
 	};
 	const struct arguments arguments = {
 		.command = argv[0],

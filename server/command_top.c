@@ -3,6 +3,7 @@
  *
  * Plain output where nobody watches: one table, then the end.
  */
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -34,35 +35,50 @@ static void on_signal(int number)
 }
 
 struct top_flags {
-	const char *query;
+	struct question_flags common; /* the range is always up to now */
 	const char *last;
 	const char *every;
-	const char *limit;
-	const char *sort;
 	bool once;
-	struct profile_source_options source;
 };
 
 struct top_run {
-	struct profile_question question;
-	enum function_table_order order;
+	struct question question;
 	int64_t last_ns;
 	int64_t every_ns;
-	size_t limit;
 };
 
 static int understand(const struct top_flags *flags, struct top_run *run, struct error *err)
 {
-	if (!str_equals(str_of(flags->sort), "self") && !str_equals(str_of(flags->sort), "total"))
-		return error_set(err, ERROR_INVALID, "--sort is self or total");
-	run->order = str_equals(str_of(flags->sort), "self") ? FUNCTION_TABLE_BY_SELF
-	                                                     : FUNCTION_TABLE_BY_TOTAL;
-	if (question_parse(flags->query, &run->question, err) < 0 ||
+	if (question_understand(&flags->common, clock_unix_ns(), &run->question, err) < 0 ||
 	    question_duration(flags->last, &run->last_ns, err) < 0 ||
-	    question_duration(flags->every, &run->every_ns, err) < 0 ||
-	    question_count(flags->limit, &run->limit, err) < 0)
+	    question_duration(flags->every, &run->every_ns, err) < 0)
 		return -1;
+	if (run->every_ns / NS_PER_MS > INT_MAX)
+		return error_set(err, ERROR_INVALID, "--every %s is longer than 24 days",
+		                 flags->every);
 	return 0;
+}
+
+/*
+ * The rows that fit: the head may be wrapped, and the columns' names, the line about the
+ * rest and the cursor take one line each.
+ */
+static size_t rows_that_fit(const struct profile_report *report, int64_t total)
+{
+	const struct terminal *terminal = report->terminal;
+	const struct terminal plain = { .width = SIZE_MAX, .height = SIZE_MAX };
+	struct profile_report head = *report;
+	struct strbuf text;
+	size_t lines;
+
+	if (terminal->height == SIZE_MAX)
+		return 0;
+	head.terminal = &plain;
+	strbuf_init(&text, ANSWER_MAX);
+	profile_report_head(&head, total, &text);
+	lines = 3 + 1 + (text.length - 2) / terminal->width;
+	strbuf_fini(&text);
+	return terminal->height > lines ? terminal->height - lines : 1;
 }
 
 /* One table of the last while, appended. */
@@ -70,8 +86,8 @@ static int make_table(struct profile_source *source, const struct top_run *run,
                       const struct terminal *terminal, struct strbuf *out, struct error *err)
 {
 	CLEANUP(arena_freep) struct arena *arena = arena_new(QUESTION_ARENA_MAX, NULL);
-	struct profile_question question = run->question;
-	struct profile_report report = { .terminal = terminal, .limit = run->limit };
+	struct profile_question question = run->question.asked;
+	struct profile_report report = { .terminal = terminal, .limit = run->question.limit };
 	struct profile profile = { 0 };
 	struct function_tree *tree = NULL;
 	struct function_table table;
@@ -84,7 +100,7 @@ static int make_table(struct profile_source *source, const struct top_run *run,
 	    profile_source_merge(source, &question, arena, &profile, err) < 0)
 		return -1;
 	if (function_tree_of_profile(&profile, 0, arena, &tree, err) < 0 ||
-	    function_table_make(tree, run->order, arena, &table, err) < 0)
+	    function_table_make(tree, run->question.order, arena, &table, err) < 0)
 		return -1;
 	report.type = question.type;
 	report.selector = question.selector;
@@ -92,19 +108,11 @@ static int make_table(struct profile_source *source, const struct top_run *run,
 	report.end_unix_ns = question.end_unix_ns;
 	if (profile.sample_type_count > 0)
 		report.unit = profile_string(&profile, profile.sample_types[0].unit);
-	/* The head, the columns' names and the line about the rest. */
-	if (report.limit == 0 && terminal->height != SIZE_MAX)
-		report.limit = terminal->height > 5 ? terminal->height - 4 : 1;
+	if (report.limit == 0)
+		report.limit = rows_that_fit(&report, table.total);
 	profile_report_top(&report, &table, out);
 	if (table.count == 0)
 		strbuf_add_text(out, "No profile yet.\n");
-	return 0;
-}
-
-static int show(const struct strbuf *out, struct error *err)
-{
-	if (fwrite(out->data, 1, out->length, stdout) != out->length || fflush(stdout))
-		return error_set(err, ERROR_IO, "cannot write to standard output");
 	return 0;
 }
 
@@ -124,7 +132,7 @@ static int watch(struct profile_source *source, const struct top_run *run, struc
 		strbuf_add_text(&out, "\x1b[H\x1b[J");
 		if (make_table(source, run, &terminal, &out, err) < 0)
 			strbuf_printf(&out, "%s\ntrying again ...\n", err->message);
-		result = show(&out, err);
+		result = terminal_show(&out, err);
 		strbuf_fini(&out);
 		if (result == 0)
 			(void)poll(NULL, 0, (int)(run->every_ns / NS_PER_MS));
@@ -139,31 +147,36 @@ static int top(const struct top_flags *flags, const struct top_run *run, struct 
 	struct strbuf out;
 	int result;
 
-	if (profile_source_open(&flags->source, &source, err) < 0)
+	if (profile_source_open(&flags->common.source, &source, err) < 0)
 		return -1;
 	if (terminal.is_terminal && !flags->once)
 		return watch(source, run, err);
 	strbuf_init(&out, ANSWER_MAX);
 	result = make_table(source, run, &terminal, &out, err);
 	if (result == 0)
-		result = show(&out, err);
+		result = terminal_show(&out, err);
 	strbuf_fini(&out);
 	return result;
 }
 
 int command_top(int argc, char **argv)
 {
-	struct top_flags flags = { .last = "1m", .every = "5s", .limit = "0", .sort = "self" };
+	struct top_flags flags = {
+		.common = { .from = "now", .to = "now", .limit = "0", .sort = "self" },
+		.last = "1m",
+		.every = "5s",
+	};
+	struct question_flags *common = &flags.common;
 	const struct argument all[] = {
-		{ "query", "q", ARGUMENT_TEXT, &flags.query, "TYPE{...}",
+		{ "query", "q", ARGUMENT_TEXT, &common->query, "TYPE{...}",
 		  "profile type and label selector" },
 		{ "last", NULL, ARGUMENT_TEXT, &flags.last, "TIME", "how far back to look (1m)" },
 		{ "every", NULL, ARGUMENT_TEXT, &flags.every, "TIME", "how often to look (5s)" },
-		{ "limit", "n", ARGUMENT_TEXT, &flags.limit, "N",
+		{ "limit", "n", ARGUMENT_TEXT, &common->limit, "N",
 		  "rows; 0: what fits, or all of them (0)" },
-		{ "sort", NULL, ARGUMENT_TEXT, &flags.sort, "COLUMN", "self or total (self)" },
+		{ "sort", NULL, ARGUMENT_TEXT, &common->sort, "COLUMN", "self or total (self)" },
 		{ "once", NULL, ARGUMENT_SWITCH, &flags.once, NULL, "one table, then the end" },
-		QUESTION_SOURCE_ARGUMENTS(flags.source),
+		QUESTION_SOURCE_ARGUMENTS(common->source),
 	};
 	const struct arguments arguments = {
 		.command = argv[0],

@@ -1,7 +1,10 @@
 #include "server/profile_question.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/strbuf.h"
+#include "profile/profile_type.h"
 #include "profile/time_syntax.h"
 #include "server/option_value.h"
 
@@ -54,6 +57,35 @@ int question_parse(const char *query, struct profile_question *out, struct error
 	if (!str_ends_with(out->selector, STR("}")))
 		return error_set(err, ERROR_INVALID, "the query has no '}': '%.*s'",
 		                 STR_ARGS(text));
+	return 0;
+}
+
+static int parse_order(const char *text, enum function_table_order *out, struct error *err)
+{
+	if (strcmp(text, "self") == 0)
+		*out = FUNCTION_TABLE_BY_SELF;
+	else if (strcmp(text, "total") == 0)
+		*out = FUNCTION_TABLE_BY_TOTAL;
+	else
+		return error_set(err, ERROR_INVALID, "--sort is self or total");
+	return 0;
+}
+
+int question_understand(const struct question_flags *flags, int64_t now_unix_ns,
+                        struct question *out, struct error *err)
+{
+	enum profile_merge merge;
+
+	if (flags->source.instant && !profile_merge_parse(str_of(flags->source.instant), &merge))
+		return error_set(err, ERROR_INVALID, "--instant is mean, sum, last or max");
+	if (parse_order(flags->sort, &out->order, err) < 0 ||
+	    question_parse(flags->query, &out->asked, err) < 0 ||
+	    question_time(flags->from, now_unix_ns, &out->asked.start_unix_ns, err) < 0 ||
+	    question_time(flags->to, now_unix_ns, &out->asked.end_unix_ns, err) < 0 ||
+	    question_count(flags->limit, &out->limit, err) < 0)
+		return -1;
+	if (out->asked.start_unix_ns > out->asked.end_unix_ns)
+		return error_set(err, ERROR_INVALID, "--from is later than --to");
 	return 0;
 }
 

@@ -10,9 +10,27 @@
 #pragma once
 
 #include "server/arguments.h"
+#include "server/function_table.h"
 #include "server/profile_source.h"
 
 #define QUESTION_ARENA_MAX (size_t)(2UL * 1024 * 1024 * 1024)
+
+/* The common flags as a person typed them. */
+struct question_flags {
+	const char *query; /* or NULL */
+	const char *from;
+	const char *to;
+	const char *limit;
+	const char *sort;
+	struct profile_source_options source;
+};
+
+/* What they mean. */
+struct question {
+	struct profile_question asked; /* its type may be empty */
+	enum function_table_order order;
+	size_t limit; /* 0: all */
+};
 
 /* The flags that say where to ask, for a command's table. */
 /* clang-format off */
@@ -22,8 +40,14 @@
 	{ "store", NULL, ARGUMENT_TEXT, &(options).store, "DIR",                           \
 	  "read this store's folder instead, also beside a running server" },              \
 	{ "tenant", NULL, ARGUMENT_TEXT, &(options).tenant, "NAME",                        \
-	  "tenant to ask for (VRAMSCOPE_TENANT)" }
+	  "tenant to ask for (VRAMSCOPE_TENANT)" },                                        \
+	{ "instant", NULL, ARGUMENT_TEXT, &(options).instant, "RULE",                      \
+	  "how gauges merge over time: mean, sum, last or max (the server's; mean)" }
 /* clang-format on */
+
+/* All of them; everything that can be wrong before anybody is asked. */
+int question_understand(const struct question_flags *flags, int64_t now_unix_ns,
+                        struct question *out, struct error *err);
 
 /*
  * A time as a query has it (now-1h, 1767225600, 2026-01-01T00:00:00Z); what is none is

@@ -304,11 +304,29 @@ static void add_change_row(const struct profile_report *report, int64_t before, 
 	add_name(report, name, 3 * COLUMN_WIDTH + PERCENT_WIDTH + 6, out);
 }
 
+/* How many rows changed: the first ones, as the largest change comes first. */
+static size_t changed_rows(const struct function_changes *changes, enum function_table_order order)
+{
+	size_t count = 0;
+
+	for (; count < changes->count; count++) {
+		const struct function_row *before = &changes->rows[count].before;
+		const struct function_row *after = &changes->rows[count].after;
+
+		if (order == FUNCTION_TABLE_BY_SELF ? before->self == after->self
+		                                    : before->total == after->total)
+			break;
+	}
+	return count;
+}
+
 void profile_report_changes(const struct profile_report *report,
                             const struct function_changes *changes, enum function_table_order order,
                             struct strbuf *out)
 {
-	const size_t rows = shown_rows(report, changes->count);
+	const size_t changed = changed_rows(changes, order);
+	const size_t rows = report->limit == 0 || report->limit > changed ? changed : report->limit;
+	const int indent = 3 * COLUMN_WIDTH + PERCENT_WIDTH + 6;
 
 	add_head_line(report,
 	              order == FUNCTION_TABLE_BY_SELF
@@ -325,7 +343,10 @@ void profile_report_changes(const struct profile_report *report,
 		else
 			add_change_row(report, row->before.total, row->after.total, row->name, out);
 	}
-	add_rest_line(rows, changes->count, 3 * COLUMN_WIDTH + PERCENT_WIDTH + 6, out);
+	add_rest_line(rows, changed, (size_t)indent, out);
+	if (changes->count > changed)
+		strbuf_printf(out, "%*s%zu functions without a change\n", indent, "",
+		              changes->count - changed);
 }
 
 void profile_report_changes_json(const struct profile_report *report,

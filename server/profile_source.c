@@ -1,5 +1,6 @@
 #include "server/profile_source.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "base/mem.h"
 #include "base/wire.h"
 #include "profile/pprof.h"
+#include "server/options.h"
 #include "server/read_query.h"
 #include "server/server_client.h"
 #include "storage/sqlite_store.h"
@@ -19,7 +21,9 @@ struct profile_source {
 	struct server_client *client;
 	struct store *store;
 	char *name;
-	char *tenant; /* of a store */
+	char *path;                 /* of a merge, with the rule for gauges when one is asked for */
+	char *tenant;               /* of a store */
+	enum profile_merge instant; /* of a store */
 };
 
 /* Read before any thread starts, as all of the command line. */
@@ -30,28 +34,56 @@ static const char *default_tenant(void)
 	return tenant && *tenant ? tenant : "anonymous";
 }
 
+/* What an option of the server is when nobody says anything. */
+static struct str server_default(enum option_id id)
+{
+	return str_of(option_at(id)->fallback);
+}
+
+static int open_store(struct profile_source *source, const struct profile_source_options *options,
+                      struct error *err)
+{
+	const struct sqlite_store_options store = {
+		.path = options->store,
+		.read_only = true,
+		.allow_network_fs = true,
+	};
+	const struct str instant = options->instant ? str_of(options->instant)
+	                                            : server_default(OPTION_ID_query_instant);
+	const bool known = profile_merge_parse(instant, &source->instant);
+
+	assert(known);
+	if (sqlite_store_open(&store, &source->store, err) < 0)
+		return -1;
+	source->name = mem_strdup(options->store);
+	source->tenant = mem_strdup(options->tenant ? options->tenant : default_tenant());
+	return 0;
+}
+
+static int open_server(struct profile_source *source, const struct profile_source_options *options,
+                       struct error *err)
+{
+	struct strbuf path;
+
+	if (server_client_open(options->url, options->tenant, &source->client, err) < 0)
+		return -1;
+	source->name = mem_strdup(server_client_url(source->client));
+	strbuf_init(&path, 256);
+	strbuf_add_text(&path, QUERIER "SelectMergeProfile");
+	if (options->instant)
+		strbuf_printf(&path, "?instant=%s", options->instant);
+	source->path = strbuf_detach(&path, NULL);
+	return 0;
+}
+
 int profile_source_open(const struct profile_source_options *options, struct profile_source **out,
                         struct error *err)
 {
 	CLEANUP(profile_source_closep)
 	struct profile_source *source = mem_zalloc(1, sizeof(*source));
 
-	if (options->store) {
-		const struct sqlite_store_options store = {
-			.path = options->store,
-			.read_only = true,
-			.allow_network_fs = true,
-		};
-
-		if (sqlite_store_open(&store, &source->store, err) < 0)
-			return -1;
-		source->name = mem_strdup(options->store);
-		source->tenant = mem_strdup(options->tenant ? options->tenant : default_tenant());
-	} else {
-		if (server_client_open(options->url, options->tenant, &source->client, err) < 0)
-			return -1;
-		source->name = mem_strdup(server_client_url(source->client));
-	}
+	if ((options->store ? open_store : open_server)(source, options, err) < 0)
+		return -1;
 	*out = TAKE(source);
 	return 0;
 }
@@ -63,6 +95,7 @@ void profile_source_close(struct profile_source *source)
 	server_client_free(source->client);
 	store_close(source->store);
 	free(source->name);
+	free(source->path);
 	free(source->tenant);
 	free(source);
 }
@@ -107,7 +140,7 @@ static int merge_remote(struct profile_source *source, const struct profile_ques
 	wire_put_bytes(&request, 2, question->selector);
 	wire_put_uint(&request, 3, (uint64_t)(question->start_unix_ns / NS_PER_MS));
 	wire_put_uint(&request, 4, (uint64_t)(question->end_unix_ns / NS_PER_MS));
-	result = call(source, QUERIER "SelectMergeProfile", &request, arena, &answer, err);
+	result = call(source, source->path, &request, arena, &answer, err);
 	strbuf_fini(&request);
 	if (result < 0)
 		return -1;
@@ -187,7 +220,8 @@ static int merge_local(struct profile_source *source, const struct profile_quest
 					.store = source->store,
 					.tenant = str_of(source->tenant),
 					.arena = arena,
-					.instant = PROFILE_MERGE_MEAN,
+					.instant = source->instant,
+					.aliases = server_default(OPTION_ID_profile_type_alias),
 					.now_unix_ns = clock_unix_ns(),
 				});
 	if (read_query_set_range(&query, question->start_unix_ns / NS_PER_MS,

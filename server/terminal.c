@@ -1,5 +1,6 @@
 #include "server/terminal.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -127,6 +128,16 @@ void terminal_complain(const char *command, const char *message)
 	terminal_escape(str_of(message), &line);
 	(void)fprintf(stderr, "vramscope %s: %s\n", command, line.data);
 	strbuf_fini(&line);
+}
+
+int terminal_show(const struct strbuf *out, struct error *err)
+{
+	if (strbuf_overflowed(out))
+		return error_set(err, ERROR_TOO_LARGE, "the answer is larger than %zu MiB",
+		                 out->limit / 1024 / 1024);
+	if (fwrite(out->data, 1, out->length, stdout) != out->length || fflush(stdout))
+		return error_set_errno(err, errno, "writing to standard output");
+	return 0;
 }
 
 void terminal_progress(const struct terminal *terminal, const char *format, ...)

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/error.h"
 #include "base/str.h"
 #include "base/strbuf.h"
 
@@ -48,6 +49,9 @@ void terminal_style(const struct terminal *terminal, enum terminal_style style, 
 
 /* "vramscope COMMAND: MESSAGE" on standard error, made safe. */
 void terminal_complain(const char *command, const char *message);
+
+/* All of `out` on standard output. An overflow is ERROR_TOO_LARGE, not half an answer. */
+int terminal_show(const struct strbuf *out, struct error *err);
 
 /* One line that the next one overwrites, on a terminal only; NULL clears it. */
 void terminal_progress(const struct terminal *terminal, const char *format, ...)

@@ -103,6 +103,14 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(by_folder["functions"], by_server["functions"])
         self.assertEqual(by_folder["total"], 70)
 
+    def test_a_type_without_data_gives_way_to_its_alias(self):
+        profile = harness.pprof({"main;cudaMalloc": 12}, sample_types=["malloc/bytes"], period_type="/", period=1, time_nanos=time.time_ns() - 1800 * 10**9)
+        answer = self.server.push(({"__name__": "process_cuda", "service_name": "aliased"}, [profile]))
+        self.assertEqual(answer.status, 200, answer)
+        for source in (self.url, ["--store", self.server.store]):
+            out = self.run_ok("query", "-q", 'process_cpu:malloc:bytes::{service_name="aliased"}', "-o", "json", *source)
+            self.assertEqual(json.loads(out)["total"], 12, source)
+
     def test_the_server_may_be_named_by_the_environment(self):
         out = self.run_ok("query", "-q", BYTES + "{}", "-o", "json", environment={"VRAMSCOPE_URL": self.server.url + "/"})
         self.assertEqual(json.loads(out)["total"], 125)
@@ -128,7 +136,8 @@ class CommandLine(unittest.TestCase):
     def test_nobody_there_is_a_failure(self):
         status, _, err = harness.vramscope("query", "-q", BYTES, "--url", "http://127.0.0.1:1")
         self.assertEqual(status, 1)
-        self.assertIn("127.0.0.1:1", err)
+        self.assertEqual(err.count("127.0.0.1:1 "), 1, err)
+        self.assertIn("vramscope server", err)
 
     def test_a_folder_that_is_no_store_is_a_failure(self):
         status, _, err = harness.vramscope("query", "-q", BYTES, "--store", os.path.join(self.folder.name, "nothing"))
@@ -139,7 +148,8 @@ class CommandLine(unittest.TestCase):
         for arguments in (["query", "--qery", "x"], ["query", "-q", BYTES + "{"], ["query", "--from", "yesterday"], ["query", "-o", "svg"],
                           ["query", "--from", "now", "--to", "now-1h"], ["query", "word"], ["query", "-n", "many"], ["push"],
                           ["push", "file"], ["push", "file", "--service", "a", "--label", "x"], ["top", "--every", "0"],
-                          ["diff", "--sort", "name"], ["qeury"]):
+                          ["diff", "--sort", "name"], ["query", "--instant", "median"],
+                          ["top", "--every", "10w"], ["qeury"]):
             status, out, err = harness.vramscope(*arguments)
             self.assertEqual(status, 2, arguments)
             self.assertEqual(out, "", arguments)
@@ -149,7 +159,7 @@ class CommandLine(unittest.TestCase):
         for command in ("push", "query", "top", "diff"):
             for flag in ("-h", "--help"):
                 out = self.run_ok(command, flag)
-                self.assertTrue(out.startswith("Usage: vramscope " + command), out[:80])
+                self.assertTrue(out.startswith("usage: vramscope " + command), out[:80])
 
     # --- terminals
 
@@ -213,7 +223,18 @@ class CommandLine(unittest.TestCase):
         row = next(line for line in out.splitlines() if line.endswith("compute"))
         self.assertEqual(row.split(), ["30", "B", "60", "B", "+30", "B", "100.0%", "compute"])
 
+    def test_diff_counts_what_did_not_change_and_does_not_list_it(self):
+        out = self.run_ok("diff", "-q", BYTES + '{version="2"}', "--before", BYTES + '{version="1"}', "--from", "now-10m", *self.url)
+        lines = out.splitlines()
+        self.assertEqual([line.split()[-1] for line in lines[3:-1]], ["(everything)", "compute", "io", "new"])
+        self.assertEqual(lines[-1].split(), ["3", "functions", "without", "a", "change"])  # idle, main, work
+
     # --- push
+
+    def test_push_says_for_what_it_took_a_file_that_is_no_profile(self):
+        status, _, err = harness.vramscope("push", self.file("prose", b"all that glitters\n"), "--service", "some", *self.url)
+        self.assertEqual(status, 1)
+        self.assertIn("taken for folded stacks", err)
 
     def test_push_recognises_files_by_their_content(self):
         now = time.time_ns()

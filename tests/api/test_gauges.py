@@ -2,6 +2,7 @@
 
 Expected values are arithmetic: the sum over a source's snapshots / the number of its ticks, rounded half up once a stack.
 """
+import json
 import time
 import unittest
 
@@ -73,6 +74,16 @@ class Gauges(unittest.TestCase):
         self.assertEqual(int(diff["rightTicks"]), value)
         self.assertEqual(render["flamebearer"]["numTicks"], value)
 
+    def on_command_line(self, matchers, *flags):
+        """What `query` says: of the server, and of the folder beside it."""
+        totals = []
+        for source in (("--url", self.server.url), ("--store", self.server.store)):
+            status, out, err = harness.vramscope("query", "-q", '%s{service_name="%s"%s}' % (GAUGE, SERVICE, matchers), "-o", "json",
+                                                 "--from", str(START), "--to", str(END), *source, *flags)
+            self.assertEqual(status, 0, err)
+            totals.append(json.loads(out)["total"])
+        return totals
+
     def points(self, instant, matchers, step):
         series = self.ask("SelectSeries", instant, matchers, step=step).get("series", [])
         return [point.get("value", 0) for one in series for point in one["points"]]
@@ -106,6 +117,11 @@ class Gauges(unittest.TestCase):
     def test_the_reference_adds_snapshots_up(self):
         self.everywhere("sum", ',node="a"', TICKS * GB10)
         self.assertEqual(self.points("sum", ',node="a"', 3600)[1:3], [3600 // TICK * GB10] * 2)
+
+    def test_the_command_line_has_the_same_rules_for_servers_and_folders(self):
+        for flags, value in (((), rounded(GB10, 3)), (("--instant", "mean"), rounded(GB10, 3)), (("--instant", "sum"), TICKS // 3 * GB10),
+                             (("--instant", "last"), 0), (("--instant", "max"), GB10)):
+            self.assertEqual(self.on_command_line(',node="b",pid="1"', *flags), [value] * 2, flags)
 
 
 if __name__ == "__main__":
