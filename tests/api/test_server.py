@@ -550,7 +550,7 @@ class Life(unittest.TestCase):
             status, _, err = harness.vramscope("server", "-server.http-listen-port=%d" % server.port,
                                                "-storage.path=" + os.path.join(server.folder, "other"))
             self.assertEqual(status, 1)
-            self.assertIn("listening on 127.0.0.1 port %d" % server.port, err)
+            self.assertIn("another program listens on port %d of 127.0.0.1" % server.port, err)
 
     def test_ipv6_is_served(self):
         try:

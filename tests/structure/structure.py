@@ -137,7 +137,20 @@ def check_nouns(_top, paths):
         seen.setdefault(name, path)
 
 
-CHECKS = [check_includes, check_readmes, check_text, check_protos, check_nouns]
+def check_tests(top, paths):
+    """A test that no CMakeLists.txt names is never run."""
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        found = re.fullmatch(r"(?:test|fuzz)_(\w+)\.(c|py)", name)
+        if not found or not path.startswith(("tests/unit/", "tests/fuzz/", "tests/api/", "tests/structure/")):
+            continue
+        lists = f"{folder}/CMakeLists.txt"
+        text = "".join(line for _, line in lines(top, lists)) if lists in paths else ""
+        if not re.search(rf"\b{name}\b" if found[2] == "py" else rf"\(\s*{found[1]}\b", text):
+            yield f"{path}: no line of {lists} runs it"
+
+
+CHECKS = [check_includes, check_readmes, check_text, check_protos, check_nouns, check_tests]
 
 
 def problems(top):

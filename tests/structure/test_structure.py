@@ -20,6 +20,10 @@ GOOD = {
     "server/README.md": "# server/\n",
     "server/main.c": '#include <microhttpd.h>\n#include "storage/store.h"\n#include "types.pb-c.h"\n',
     "run.sh": 'cd "$here/work/out"\n',
+    "tests/api/CMakeLists.txt": "add_driver_test(api/a api ${here}/test_a.py)\n",
+    "tests/api/test_a.py": "\n",
+    "tests/unit/base/CMakeLists.txt": "add_unit_test(a base)\nadd_unit_test(bc base)\n",
+    "tests/unit/base/test_a.c": "\n",
     "tests/README.md": "# tests/\n",
     "tests/captures/body.txt": "/work/app TODO pypi.org\n",
 }
@@ -44,6 +48,8 @@ BAD = [
     ("run3.sh", "curl https://pypi.org/simple\n", "run3.sh:1: the host of a package registry"),
     ("proto/b.proto", "message B {\n  string name = 1;\n}\n", "proto/b.proto:2: a string that is not bytes"),
     ("proto/c.proto", "  repeated string names = 1;\n", "proto/c.proto:1: a string that is not bytes"),
+    ("tests/api/test_b.py", "\n", "tests/api/test_b.py: no line of tests/api/CMakeLists.txt runs it"),
+    ("tests/unit/base/test_b.c", "\n", "tests/unit/base/test_b.c: no line"),
     ("storage/json.c", "\n", "base/json.c has that name"),
     ("proto/d.proto", "  map<string, int64> m = 1;\n", "proto/d.proto:1: a string that is not bytes"),
 ]
