@@ -22,8 +22,8 @@
 #include "server/app.h"
 #include "server/app_metrics.h"
 #include "server/command.h"
-#include "server/listener.h"
-#include "server/notify.h"
+#include "server/http/listener.h"
+#include "server/http/notify.h"
 #include "server/options.h"
 #include "server/version.h"
 

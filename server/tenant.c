@@ -2,7 +2,7 @@
 
 #include "server/app.h"
 #include "server/options.h"
-#include "server/route.h"
+#include "server/routes/route.h"
 
 static bool is_allowed(char c)
 {

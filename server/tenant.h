@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
-#include "server/exchange.h"
+#include "server/http/exchange.h"
 
 #define TENANT_MAX 150
 

@@ -20,6 +20,14 @@ MAY_INCLUDE = {
     "server": ["base", "profile", "formats", "storage", "collector", "api", "proto", "web"],
 }
 
+# Parts of a folder, and what of it they must not include.
+KEEPS_OUT_OF = {
+    "server/http/": ["server/query/", "server/command/"],
+    "server/routes/": ["server/command/"],
+    "server/query/": ["server/http/", "server/routes/", "server/command/"],
+    "server/command/": ["server/http/", "server/routes/"],
+}
+
 # Headers of outside libraries, and the folders or single files that may include them.
 LIBRARIES = [
     (r"xxhash\.h", ["base/hash.h"]),
@@ -89,13 +97,17 @@ def check_includes(top, paths):
             target = header.split("/")[0] if "/" in header else folder
             if target in MAY_INCLUDE and target != folder and target not in MAY_INCLUDE[folder]:
                 yield f"{path}:{number}: {folder} must not know {header}"
+            for part, others in KEEPS_OUT_OF.items():
+                if path.startswith(part) and header.startswith(tuple(others)):
+                    yield f"{path}:{number}: {part} must not know {header}"
             for library, places in LIBRARIES:
                 if re.fullmatch(library, header) and not path.startswith(tuple(places)):
                     yield f"{path}:{number}: {header} belongs in {', '.join(places)}"
 
 
 def check_readmes(top, paths):
-    folders = sorted({path.split("/")[0] for path in paths if "/" in path and not path.startswith(".")})
+    folders = sorted({path.split("/")[0] for path in paths if "/" in path and not path.startswith(".")} |
+                     {part[:-1] for part in KEEPS_OUT_OF if any(path.startswith(part) for path in paths)})
     for folder in folders:
         readme = f"{folder}/README.md"
         if readme not in paths:
@@ -129,8 +141,8 @@ def check_nouns(_top, paths):
     """One noun, one pair of files: functions are named by it, and all folders are linked into one program."""
     seen = {}
     for path in paths:
-        folder, _, name = path.rpartition("/")
-        if folder not in MAY_INCLUDE or not name.endswith((".c", ".cc", ".h")):
+        name = path.rpartition("/")[2]
+        if path.split("/")[0] not in MAY_INCLUDE or not name.endswith((".c", ".cc", ".h")):
             continue
         if name in seen:
             yield f"{path}: {seen[name]} has that name"

@@ -18,6 +18,7 @@ GOOD = {
     "proto/README.md": "# proto/\n",
     "proto/a.proto": "message A {\n  bytes name = 1; // a string on the wire\n  repeated bytes names = 2;\n}\n",
     "server/README.md": "# server/\n",
+    "server/query/README.md": "# server/query/\n",
     "server/main.c": '#include <microhttpd.h>\n#include "storage/store.h"\n#include "types.pb-c.h"\n',
     "run.sh": 'cd "$here/work/out"\n',
     "tests/api/CMakeLists.txt": "add_driver_test(api/a api ${here}/test_a.py)\n",
@@ -50,6 +51,9 @@ BAD = [
     ("proto/c.proto", "  repeated string names = 1;\n", "proto/c.proto:1: a string that is not bytes"),
     ("tests/api/test_b.py", "\n", "tests/api/test_b.py: no line of tests/api/CMakeLists.txt runs it"),
     ("tests/unit/base/test_b.c", "\n", "tests/unit/base/test_b.c: no line"),
+    ("server/query/a.c", '#include "server/http/exchange.h"\n', "server/query/ must not know server/http/exchange.h"),
+    ("server/http/a.c", "\n", "server/http has no README.md"),
+    ("server/query/json.c", "\n", "base/json.c has that name"),
     ("storage/json.c", "\n", "base/json.c has that name"),
     ("proto/d.proto", "  map<string, int64> m = 1;\n", "proto/d.proto:1: a string that is not bytes"),
 ]

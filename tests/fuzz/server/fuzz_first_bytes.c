@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
-#include "server/head_check.h"
-#include "server/preface.h"
+#include "server/http/head_check.h"
+#include "server/http/preface.h"
 
 #define HEADERS_MAX 64
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "server/arguments.h"
+#include "server/command/arguments.h"
 
 #define WORDS_MAX 16
 

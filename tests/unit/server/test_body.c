@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "server/body.h"
+#include "server/http/body.h"
 
 static const char bytes[200 << 10];
 

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "server/function_table.h"
+#include "server/command/function_table.h"
 
 #define ARENA_SIZE (size_t)(1024UL * 1024)
 

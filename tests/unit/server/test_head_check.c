@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "server/head_check.h"
+#include "server/http/head_check.h"
 
 #define HEADERS_MAX 4
 

@@ -19,10 +19,10 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "server/app_metrics.h"
-#include "server/http1.h"
-#include "server/listener.h"
+#include "server/http/http1.h"
+#include "server/http/listener.h"
 #include "server/options.h"
-#include "server/route.h"
+#include "server/routes/route.h"
 
 #define PATH    "/healthz"
 #define REQUEST "GET " PATH " HTTP/1.1\r\nHost: x\r\n\r\n"

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/gzip.h"
-#include "server/handlers.h"
+#include "server/routes/handlers.h"
 #include "write_harness.h"
 
 #define CPU "process_cpu:cpu:nanoseconds:cpu:nanoseconds"

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "fake_store.h"
-#include "server/label_listing.h"
+#include "server/query/label_listing.h"
 
 #define LIMIT ((size_t)1 << 20)
 

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "server/preface.h"
+#include "server/http/preface.h"
 
 static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "server/profile_question.h"
+#include "server/command/profile_question.h"
 
 #define NOW (INT64_C(1767225600) * NS_PER_S) /* 2026-01-01T00:00:00Z */
 

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/gzip.h"
 #include "base/wire.h"
-#include "server/push_file.h"
+#include "server/command/push_file.h"
 
 #define ARENA_SIZE (size_t)(16UL * 1024 * 1024)
 

@@ -8,8 +8,8 @@
 #include "base/base64.h"
 #include "base/gzip.h"
 #include "base/wire.h"
-#include "server/handlers.h"
 #include "server/options.h"
+#include "server/routes/handlers.h"
 #include "write_harness.h"
 
 static const struct route push = { .method = "POST",

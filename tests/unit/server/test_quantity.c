@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "server/quantity.h"
+#include "server/command/quantity.h"
 
 static void a_unit_decides_how_a_number_is_written(void **state)
 {

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "server/read_query_text.h"
+#include "server/query/read_query_text.h"
 
 #define HOUR (3600 * NS_PER_S)
 

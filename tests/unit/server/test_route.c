@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "server/route.h"
+#include "server/routes/route.h"
 
 static void every_route_is_found_by_its_path_alone(void **state)
 {

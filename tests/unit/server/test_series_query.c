@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "fake_store.h"
-#include "server/series_query.h"
+#include "server/query/series_query.h"
 
 #define LIMIT   ((size_t)4 << 20)
 #define T0      INT64_C(1767225600000) /* ms */

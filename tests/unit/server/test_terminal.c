@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "server/terminal.h"
+#include "server/command/terminal.h"
 
 static void what_could_move_the_cursor_is_shown_as_its_code(void **state)
 {

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "server/route.h"
-#include "server/worker_pool.h"
+#include "server/http/worker_pool.h"
+#include "server/routes/route.h"
 
 #define LIMIT 100
 

@@ -10,9 +10,9 @@
 #include "base/clock.h"
 #include "server/app.h"
 #include "server/app_metrics.h"
-#include "server/exchange.h"
+#include "server/http/exchange.h"
 #include "server/rate_limit.h"
-#include "server/route.h"
+#include "server/routes/route.h"
 
 /* What the store does with a write. */
 enum harness_store {

@@ -1,0 +1,206 @@
+/*
+ * vramscope push: files into a server.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "server/command.h"
+#include "server/command/arguments.h"
+#include "server/command/push_file.h"
+#include "server/command/server_client.h"
+#include "server/command/terminal.h"
+
+#define PUSH_LABELS_MAX 64
+#define PUSH_ANSWER_MAX (size_t)(1024 * 1024)
+#define PUSH_ARENA_MAX  (size_t)(4UL * 1024 * 1024 * 1024)
+
+static const char about[] =
+	"FILE is pprof (gzip or not), folded stacks (\"main;work 42\" a line), or anything else that the\n"
+	"server knows; - is standard input. A server refuses profiles that are older than an hour unless it\n"
+	"is told otherwise: --override-timestamp makes them new.\n"
+	"\n"
+	"  vramscope push cpu.pb.gz --service shop --override-timestamp\n"
+	"  vramscope push stacks.folded --service shop --type cpu --sample-rate 97 --label env=prod\n";
+
+struct push_flags {
+	struct argument_list files;
+	struct argument_list labels;
+	const char *service;
+	const char *type;
+	const char *sample_rate;
+	const char *url;
+	const char *tenant;
+	bool override_timestamp;
+};
+
+/* NAME=VALUE of each --label into `out`, which has room for PUSH_LABELS_MAX. */
+static int understand_labels(const struct argument_list *texts, struct label_set *out,
+                             struct error *err)
+{
+	if (texts->count > PUSH_LABELS_MAX)
+		return error_set(err, ERROR_INVALID, "more than %d labels", PUSH_LABELS_MAX);
+	for (size_t i = 0; i < texts->count; i++) {
+		const struct str text = str_of(texts->values[i]);
+		const ptrdiff_t equals = str_index(text, '=');
+
+		if (equals <= 0)
+			return error_set(err, ERROR_INVALID, "--label is NAME=VALUE, not '%.*s'",
+			                 STR_ARGS(text));
+		out->labels[out->count++] = (struct label){
+			.name = str_first(text, (size_t)equals),
+			.value = str_skip(text, (size_t)equals + 1),
+		};
+	}
+	return 0;
+}
+
+static int read_all(FILE *file, struct strbuf *out, struct error *err)
+{
+	char chunk[65536];
+	size_t length;
+
+	while ((length = fread(chunk, 1, sizeof(chunk), file)) > 0)
+		strbuf_add(out, chunk, length);
+	if (ferror(file))
+		return error_set_errno(err, errno, "reading");
+	if (strbuf_overflowed(out))
+		return error_set(err, ERROR_TOO_LARGE, "larger than %zu MiB",
+		                 PUSH_FILE_MAX / 1024 / 1024);
+	return 0;
+}
+
+static int read_file(const char *path, struct strbuf *out, struct error *err)
+{
+	FILE *file;
+	int result;
+
+	if (strcmp(path, "-") == 0)
+		return read_all(stdin, out, err);
+	file = fopen(path, "rbe");
+	if (!file)
+		return error_set_errno(err, errno, "opening");
+	result = read_all(file, out, err);
+	(void)fclose(file);
+	return result;
+}
+
+static int push_file(struct server_client *client, const char *path,
+                     const struct push_options *options, enum push_format *out_format,
+                     struct error *err)
+{
+	CLEANUP(arena_freep) struct arena *arena = arena_new(PUSH_ARENA_MAX, NULL);
+	struct push_request request = { 0 };
+	struct strbuf bytes;
+	struct strbuf answer;
+	int result;
+
+	strbuf_init(&bytes, PUSH_FILE_MAX);
+	strbuf_init(&answer, PUSH_ANSWER_MAX);
+	result = read_file(path, &bytes, err);
+	if (result == 0 && bytes.length == 0)
+		result = error_set(err, ERROR_INVALID, "the file is empty");
+	if (result == 0)
+		result = push_request_init(&request, str_of(path), strbuf_view(&bytes), options,
+		                           arena, err);
+	if (result == 0) {
+		*out_format = request.format;
+		result = server_client_post(client, request.path.data, request.content_type,
+		                            strbuf_view(&request.body), &answer, err);
+	}
+	if (request.body.limit > 0)
+		push_request_fini(&request);
+	strbuf_fini(&answer);
+	strbuf_fini(&bytes);
+	return result;
+}
+
+static int push_all(struct server_client *client, const struct push_flags *flags,
+                    const struct push_options *options)
+{
+	const struct terminal progress = terminal_of(stderr);
+	size_t failed = 0;
+
+	for (size_t i = 0; i < flags->files.count; i++) {
+		const char *path = flags->files.values[i];
+		enum push_format format = PUSH_PPROF;
+		struct error err = { 0 };
+
+		terminal_progress(&progress, "%zu of %zu: %s", i + 1, flags->files.count, path);
+		if (push_file(client, path, options, &format, &err) == 0) {
+			terminal_progress(&progress, NULL);
+			(void)printf("%s: %s, stored as service %.*s\n", path,
+			             push_format_name(format), STR_ARGS(options->service));
+			continue;
+		}
+		terminal_progress(&progress, NULL);
+		if (format == PUSH_PPROF)
+			(void)error_context(&err, "%s", path);
+		else
+			(void)error_context(&err, "%s, taken for %s", path,
+			                    push_format_name(format));
+		terminal_complain("push", err.message);
+		if (strstr(err.message, "outside of ingestion window"))
+			(void)fputs("--override-timestamp makes it new.\n", stderr);
+		failed++;
+	}
+	return failed > 0 || fflush(stdout) ? 1 : 0;
+}
+
+int command_push(int argc, char **argv)
+{
+	struct push_flags flags = { .type = "cpu" };
+	const struct argument all[] = {
+		{ "service", "s", ARGUMENT_TEXT, &flags.service, "NAME",
+		  "service_name of the profiles" },
+		{ "label", "l", ARGUMENT_LIST, &flags.labels, "NAME=VALUE",
+		  "one more label; may be repeated" },
+		{ "override-timestamp", NULL, ARGUMENT_SWITCH, &flags.override_timestamp, NULL,
+		  "as if taken now" },
+		{ "type", "t", ARGUMENT_TEXT, &flags.type, "TYPE",
+		  "of folded stacks: cpu, wall, inuse_space, alloc_space, ... (cpu)" },
+		{ "sample-rate", NULL, ARGUMENT_TEXT, &flags.sample_rate, "HZ",
+		  "of folded stacks of cpu and wall (100)" },
+		{ "url", NULL, ARGUMENT_TEXT, &flags.url, "URL",
+		  "server to send to (VRAMSCOPE_URL, else http://127.0.0.1:4040)" },
+		{ "tenant", NULL, ARGUMENT_TEXT, &flags.tenant, "NAME",
+		  "tenant to send as (VRAMSCOPE_TENANT)" },
+	};
+	const struct arguments arguments = {
+		.command = argv[0],
+		.synopsis = "FILE... --service NAME [OPTIONS]",
+		.about = about,
+		.all = all,
+		.count = ARRAY_LENGTH(all),
+		.words = &flags.files,
+	};
+	CLEANUP(server_client_freep) struct server_client *client = NULL;
+	struct label labels[PUSH_LABELS_MAX];
+	struct label_set set = { .labels = labels };
+	struct error err = { 0 };
+	const enum arguments_end end = arguments_parse(&arguments, argc, argv);
+
+	if (end != ARGUMENTS_GO_ON)
+		return end == ARGUMENTS_SHOWN ? 0 : EXIT_USAGE;
+	if (flags.files.count == 0)
+		return arguments_complain(&arguments, "which FILE?");
+	if (!flags.service || !*flags.service)
+		return arguments_complain(&arguments, "--service NAME is missing");
+	if (understand_labels(&flags.labels, &set, &err) < 0)
+		return arguments_complain(&arguments, "%s", err.message);
+	label_set_sort(&set);
+	if (server_client_open(flags.url, flags.tenant, &client, &err) < 0) {
+		terminal_complain(argv[0], err.message);
+		return 1;
+	}
+	return push_all(client, &flags,
+	                &(struct push_options){
+				.service = str_of(flags.service),
+				.labels = &set,
+				.suffix = str_of(flags.type),
+				.sample_rate = flags.sample_rate ? str_of(flags.sample_rate)
+	                                                         : (struct str){ NULL, 0 },
+				.override_unix_ns = flags.override_timestamp ? clock_unix_ns() : 0,
+			});
+}

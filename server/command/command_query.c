@@ -1,0 +1,182 @@
+/*
+ * vramscope query: one question, one answer.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/gzip.h"
+#include "profile/dot.h"
+#include "profile/pprof.h"
+#include "server/command.h"
+#include "server/command/profile_question.h"
+#include "server/command/profile_report.h"
+
+#define ANSWER_MAX (size_t)(1UL * 1024 * 1024 * 1024)
+
+static const char about[] =
+	"Output: top (a table of functions), tree, folded (for other flame graph tools), json, pprof (for\n"
+	"`go tool pprof`), dot (for Graphviz). Without -q TYPE the only type there is is taken.\n"
+	"\n"
+	"  vramscope query -q 'process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name=\"shop\"}'\n"
+	"  vramscope query -q 'memory:inuse_space:bytes:space:bytes{}' --from now-1d -o folded\n";
+
+struct query_flags {
+	struct question_flags common;
+	const char *output;
+};
+
+/* Everything of one run that the outputs look at. */
+struct query_run {
+	struct terminal terminal;
+	struct question question;
+	struct profile_report report;
+	struct arena *arena;
+	struct profile profile;
+};
+
+static int answer_pprof(const struct query_run *run, struct strbuf *out, struct error *err)
+{
+	struct strbuf plain;
+
+	strbuf_init(&plain, ANSWER_MAX);
+	pprof_write(&run->profile, &plain);
+	gzip_deflate(strbuf_view(&plain), out);
+	const bool too_large = strbuf_overflowed(&plain);
+
+	strbuf_fini(&plain);
+	return too_large ? error_set(err, ERROR_TOO_LARGE, "the profile is larger than 1 GiB") : 0;
+}
+
+static int answer(const struct query_run *run, const char *output, struct strbuf *out,
+                  struct error *err)
+{
+	struct function_tree *tree = NULL;
+	struct function_table table;
+
+	if (strcmp(output, "pprof") == 0)
+		return answer_pprof(run, out, err);
+	if (strcmp(output, "dot") == 0)
+		return dot_write(&run->profile, run->report.limit, run->arena, out, err);
+	if (function_tree_of_profile(&run->profile, 0, run->arena, &tree, err) < 0)
+		return -1;
+	if (strcmp(output, "tree") == 0)
+		return profile_report_tree(&run->report, tree, run->arena, out, err);
+	if (strcmp(output, "folded") == 0)
+		return profile_report_folded(tree, run->arena, out, err);
+	if (function_table_make(tree, run->question.order, run->arena, &table, err) < 0)
+		return -1;
+	if (strcmp(output, "json") == 0)
+		profile_report_json(&run->report, &table, out);
+	else
+		profile_report_top(&run->report, &table, out);
+	return 0;
+}
+
+/* Everything that must be right before anybody is asked. */
+static int understand(const struct query_flags *flags, struct query_run *run, struct error *err)
+{
+	static const char *const outputs[] = { "top", "tree", "folded", "json", "pprof", "dot" };
+	bool known = false;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(outputs); i++)
+		known = known || strcmp(flags->output, outputs[i]) == 0;
+	if (!known)
+		return error_set(err, ERROR_INVALID,
+		                 "'%s' is no output: top, tree, folded, json, pprof, dot",
+		                 flags->output);
+	if (question_understand(&flags->common, clock_unix_ns(), &run->question, err) < 0)
+		return -1;
+	if (strcmp(flags->output, "pprof") == 0 && isatty(STDOUT_FILENO))
+		return error_set(err, ERROR_INVALID,
+		                 "pprof is binary: send it to a file with > profile.pb.gz");
+	return 0;
+}
+
+static int ask(const struct query_flags *flags, struct query_run *run, struct error *err)
+{
+	CLEANUP(profile_source_closep) struct profile_source *source = NULL;
+	const struct terminal progress = terminal_of(stderr);
+	struct profile_question *asked = &run->question.asked;
+	int result;
+
+	if (profile_source_open(&flags->common.source, &source, err) < 0)
+		return -1;
+	terminal_progress(&progress, "asking %s ...", profile_source_name(source));
+	result = question_choose_type(source, asked, NULL, run->arena, err);
+	if (result == 0 && asked->type.length > 0)
+		result = profile_source_merge(source, asked, run->arena, &run->profile, err);
+	terminal_progress(&progress, NULL);
+	return result;
+}
+
+static int query(const struct query_flags *flags, struct query_run *run, struct error *err)
+{
+	const struct profile_question *asked = &run->question.asked;
+	struct strbuf out;
+	int result;
+
+	if (ask(flags, run, err) < 0)
+		return -1;
+	if (run->profile.sample_count == 0)
+		(void)fputs("No profile matches.\n", stderr);
+	run->terminal = terminal_of(stdout);
+	run->report = (struct profile_report){
+		.terminal = &run->terminal,
+		.type = asked->type,
+		.selector = asked->selector,
+		.start_unix_ns = asked->start_unix_ns,
+		.end_unix_ns = asked->end_unix_ns,
+		.limit = run->question.limit,
+	};
+	if (run->profile.sample_type_count > 0)
+		run->report.unit = profile_string(&run->profile, run->profile.sample_types[0].unit);
+	strbuf_init(&out, ANSWER_MAX);
+	result = answer(run, flags->output, &out, err);
+	if (result == 0)
+		result = terminal_show(&out, err);
+	strbuf_fini(&out);
+	return result;
+}
+
+int command_query(int argc, char **argv)
+{
+	struct query_flags flags = {
+		.common = { .from = "now-1h", .to = "now", .limit = "30", .sort = "self" },
+		.output = "top",
+	};
+	struct question_flags *common = &flags.common;
+	const struct argument all[] = {
+		{ "query", "q", ARGUMENT_TEXT, &common->query, "TYPE{...}",
+		  "profile type and label selector" },
+		{ "from", NULL, ARGUMENT_TEXT, &common->from, "TIME",
+		  "begin of the range (now-1h)" },
+		{ "to", NULL, ARGUMENT_TEXT, &common->to, "TIME", "end of the range (now)" },
+		{ "output", "o", ARGUMENT_TEXT, &flags.output, "FORM", "form of the answer (top)" },
+		{ "limit", "n", ARGUMENT_TEXT, &common->limit, "N", "rows or nodes; 0: all (30)" },
+		{ "sort", NULL, ARGUMENT_TEXT, &common->sort, "COLUMN", "self or total (self)" },
+		QUESTION_SOURCE_ARGUMENTS(common->source),
+	};
+	const struct arguments arguments = {
+		.command = argv[0],
+		.synopsis = "-q 'TYPE{label=\"value\"}' [OPTIONS]",
+		.about = about,
+		.all = all,
+		.count = ARRAY_LENGTH(all),
+	};
+	CLEANUP(arena_freep) struct arena *arena = arena_new(QUESTION_ARENA_MAX, NULL);
+	struct query_run run = { .arena = arena };
+	struct error err = { 0 };
+	const enum arguments_end end = arguments_parse(&arguments, argc, argv);
+
+	if (end != ARGUMENTS_GO_ON)
+		return end == ARGUMENTS_SHOWN ? 0 : EXIT_USAGE;
+	if (understand(&flags, &run, &err) < 0)
+		return arguments_complain(&arguments, "%s", err.message);
+	if (query(&flags, &run, &err) < 0) {
+		terminal_complain(argv[0], err.message);
+		return 1;
+	}
+	return 0;
+}

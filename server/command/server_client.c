@@ -1,0 +1,129 @@
+#include "server/command/server_client.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/http_client.h"
+#include "base/json.h"
+#include "base/mem.h"
+
+#define DEFAULT_URL    "http://127.0.0.1:4040"
+#define ERROR_TEXT_MAX 65536 /* bytes of a refusal that are looked at */
+
+struct server_client {
+	struct http_client *http;
+	char *url;
+	char *tenant_header; /* or NULL */
+};
+
+/* Read before any thread starts, as all of the command line. */
+static const char *from_environment(const char *name)
+{
+	const char *value = getenv(name); /* NOLINT(concurrency-mt-unsafe) */
+
+	return value && *value ? value : NULL;
+}
+
+void server_client_free(struct server_client *client)
+{
+	if (!client)
+		return;
+	http_client_free(client->http);
+	free(client->url);
+	free(client->tenant_header);
+	free(client);
+}
+
+int server_client_open(const char *url, const char *tenant, struct server_client **out,
+                       struct error *err)
+{
+	CLEANUP(server_client_freep) struct server_client *client = mem_zalloc(1, sizeof(*client));
+	const char *address = url ? url : from_environment("VRAMSCOPE_URL");
+	const char *who = tenant ? tenant : from_environment("VRAMSCOPE_TENANT");
+	struct strbuf header;
+	struct str text = str_of(address ? address : DEFAULT_URL);
+
+	while (str_ends_with(text, STR("/")))
+		text.length--;
+	if (str_find(text, STR("://")) < 0)
+		return error_set(err, ERROR_INVALID, "'%.*s' is no URL: http://HOST:PORT",
+		                 STR_ARGS(text));
+	client->url = mem_strndup(text.data, text.length);
+	if (who) {
+		strbuf_init(&header, 4096);
+		strbuf_printf(&header, "X-Scope-OrgID: %s", who);
+		client->tenant_header = strbuf_detach(&header, NULL);
+	}
+	if (http_client_new(&client->http, err) < 0)
+		return -1;
+	*out = TAKE(client);
+	return 0;
+}
+
+const char *server_client_url(const struct server_client *client)
+{
+	return client->url;
+}
+
+/* What a refusal says: its "message" where it is our JSON, else the text itself. */
+static int refusal(const struct server_client *client, int status, struct str body,
+                   struct error *err)
+{
+	CLEANUP(arena_freep) struct arena *arena = arena_new(4 * ERROR_TEXT_MAX, NULL);
+	const struct json *json = NULL;
+	struct error ignored = { 0 };
+	struct str message = str_trim(str_first(body, 300));
+
+	if (json_parse(str_first(body, ERROR_TEXT_MAX), arena, &json, &ignored) == 0 &&
+	    json_kind(json_get(json, "message")) == JSON_TEXT)
+		message = json_text(json_get(json, "message"));
+	return error_set(err, status >= 500 ? ERROR_UNAVAILABLE : ERROR_INVALID,
+	                 "%s answered %d: %.*s", client->url, status, STR_ARGS(message));
+}
+
+/* *err says what the network said; a person wants to know what to do about it. */
+static int no_answer(const struct server_client *client, struct error *err)
+{
+	const struct error cause = *err;
+
+	if (cause.code != ERROR_UNAVAILABLE)
+		return error_context(err, "%s", client->url);
+	return error_set(err, ERROR_UNAVAILABLE,
+	                 "%s does not answer (%s); `vramscope server` starts a server, --url names "
+	                 "another",
+	                 client->url, cause.message);
+}
+
+int server_client_post(struct server_client *client, const char *path, const char *content_type,
+                       struct str body, struct strbuf *answer, struct error *err)
+{
+	struct strbuf url;
+	struct strbuf type;
+	const char *headers[3] = { NULL };
+	int status = 0;
+	int result;
+
+	strbuf_init(&url, 65536);
+	strbuf_init(&type, 256);
+	strbuf_printf(&url, "%s%s", client->url, path);
+	strbuf_printf(&type, "Content-Type: %s", content_type);
+	headers[0] = type.data;
+	headers[1] = client->tenant_header;
+	result = http_client_do(client->http,
+	                        &(struct http_client_request){
+					.method = "POST",
+					.url = url.data,
+					.headers = headers,
+					.body = body,
+					.timeout_ms = 120000,
+					.gzip = true,
+				},
+	                        answer, &status, err);
+	if (result < 0)
+		result = no_answer(client, err);
+	else if (status >= 400)
+		result = refusal(client, status, strbuf_view(answer), err);
+	strbuf_fini(&url);
+	strbuf_fini(&type);
+	return result;
+}

@@ -1,0 +1,142 @@
+/*
+ * POST /ingest and /pyroscope/ingest: one body of any format, its name and times in the
+ * query.
+ *
+ * Source   ingest specification, 1.3, 1.6 and 3
+ */
+#include "api/error_json.h"
+#include "base/clock.h"
+#include "base/gzip.h"
+#include "formats/format.h"
+#include "server/app.h"
+#include "server/routes/handlers.h"
+#include "server/routes/ingestion.h"
+#include "server/routes/ingestion_metrics.h"
+
+#define MESSAGE_MAX 4096 /* bytes of an error's message */
+
+/* What all formats answer when the fault is not the sender's. */
+static int status_of(enum error_code code, int otherwise)
+{
+	switch (code) {
+	case ERROR_INVALID:
+	case ERROR_TOO_LARGE:
+	case ERROR_NOT_FOUND:
+		return otherwise;
+	default:
+		return error_connect_status(code);
+	}
+}
+
+static enum exchange_state refuse(struct exchange *exchange, int status, const char *format,
+                                  const struct error *err)
+{
+	error_json_plain(status_of(err->code, status), err->message, &exchange->response);
+	ingestion_metrics_refused(exchange, format);
+	return EXCHANGE_DONE;
+}
+
+/* Text formats are converted by the server: their errors come as Connect errors. */
+static void answer_text(struct ingestion *ingestion, const struct error *err)
+{
+	if (!err)
+		err = ingestion_error(ingestion);
+	if (err)
+		error_json_connect(err, &ingestion->exchange->response);
+}
+
+static void answer_pprof(struct ingestion *ingestion, const struct error *err)
+{
+	struct http_response *response = &ingestion->exchange->response;
+	const struct error *failure = ingestion_error(ingestion);
+	CLEANUP(strbuf_fini) struct strbuf message;
+
+	strbuf_init(&message, MESSAGE_MAX);
+	if (err) {
+		error_json_plain(status_of(err->code, 500), err->message, response);
+	} else if (failure) {
+		strbuf_add_text(&message, "pushing IngestInput-pprof failed ");
+		ingestion_describe(ingestion, &message);
+		error_json_plain(status_of(failure->code, 422), message.data, response);
+	}
+}
+
+/* One layer of gzip, when header and first bytes agree. */
+static int decode_body(struct exchange *exchange, struct str *out, struct error *err)
+{
+	const struct str *encoding = http_request_header(&exchange->request, "Content-Encoding");
+	const struct limits *limits = limits_get(exchange->app);
+	const size_t limit = limits->ingestion_body_bytes ? limits->ingestion_body_bytes
+	                                                  : exchange->app->memory.limit;
+
+	*out = exchange->request.body;
+	if (!encoding || !str_equal_ignoring_case(str_trim(*encoding), STR("gzip")) ||
+	    !gzip_is(*out))
+		return 0;
+	return gzip_inflate(exchange->request.body, limit, exchange->arena, out, err);
+}
+
+static enum exchange_state refuse_decoding(struct exchange *exchange, const struct format *format,
+                                           enum format_stage stage, const struct error *err)
+{
+	struct error bad = *err;
+
+	if (format->family == FORMAT_PPROF || stage == FORMAT_PARSING)
+		return refuse(exchange, 422, format->name, err);
+	if (bad.code == ERROR_TOO_LARGE)
+		bad.code = ERROR_INVALID;
+	error_json_connect(&bad, &exchange->response);
+	ingestion_metrics_refused(exchange, format->name);
+	return EXCHANGE_DONE;
+}
+
+static enum exchange_state store(struct exchange *exchange, const struct format *format,
+                                 const struct format_output *decoded)
+{
+	struct ingestion *ingestion = ingestion_begin(
+		exchange, format->name, format->family == FORMAT_TEXT ? answer_text : answer_pprof);
+	struct error err = { 0 };
+
+	if (!ingestion) {
+		(void)arena_error(exchange->arena, &err);
+		return refuse(exchange, 422, format->name, &err);
+	}
+	for (size_t i = 0; i < decoded->count; i++)
+		ingestion_add(ingestion, &(struct ingestion_item){
+						 .series = i,
+						 .profile = &decoded->profiles[i],
+						 .sent_bytes = decoded->profiles[i].payload.length,
+					 });
+	return ingestion_end(ingestion);
+}
+
+enum exchange_state serve_ingest(struct exchange *exchange)
+{
+	const struct str *content_type = http_request_header(&exchange->request, "Content-Type");
+	struct format_output decoded = { 0 };
+	struct ingest_params params;
+	struct format_input input = {
+		.content_type = content_type ? *content_type : STR(""),
+		.params = &params,
+		.limits = &limits_get(exchange->app)->ingest,
+		.arena = exchange->arena,
+	};
+	const struct format *format;
+	struct error err = { 0 };
+
+	if (ingest_params_parse(exchange->request.query, clock_unix_ns(), exchange->arena, &params,
+	                        &err) < 0)
+		return refuse(exchange, 400, "unknown", &err);
+	format = format_select(params.format, input.content_type);
+	if (decode_body(exchange, &input.body, &err) < 0)
+		return refuse(exchange, err.code == ERROR_TOO_LARGE ? 413 : 422, format->name,
+		              &err);
+	if (!format->decode) {
+		(void)error_set(&err, ERROR_INVALID, "format %s is not supported by this version",
+		                format->name);
+		return refuse(exchange, 422, format->name, &err);
+	}
+	if (format->decode(&input, &decoded, &err) < 0)
+		return refuse_decoding(exchange, format, decoded.stage, &err);
+	return store(exchange, format, &decoded);
+}

@@ -1,0 +1,50 @@
+#include "server/routes/rpc.h"
+
+#include "base/clock.h"
+#include "server/app.h"
+#include "server/routes/route.h"
+#include "server/tenant.h"
+
+static size_t message_limit(const struct exchange *exchange)
+{
+	const struct limits *limits = limits_get(exchange->app);
+
+	if (!(exchange->route->flags & ROUTE_WRITE))
+		return ROUTE_BODY_MAX;
+	return limits->ingestion_body_bytes ? limits->ingestion_body_bytes
+	                                    : exchange->app->memory.limit;
+}
+
+bool rpc_begin(struct exchange *exchange, struct connect_call *call)
+{
+	struct error err = { 0 };
+
+	if (!connect_accept(&exchange->request, message_limit(exchange), exchange->arena, call,
+	                    &exchange->response))
+		return false;
+	if (call->timeout_ns == 0)
+		return true;
+	exchange->cancel.deadline_mono_ns = exchange->start_mono_ns + call->timeout_ns;
+	if (call->timeout_ns > 0 && clock_mono_ns() < exchange->cancel.deadline_mono_ns)
+		return true;
+	(void)error_set(&err, ERROR_TIMED_OUT, "context deadline exceeded");
+	connect_fail(&err, &exchange->response);
+	return false;
+}
+
+bool rpc_take_tenant(struct exchange *exchange)
+{
+	struct error err = { 0 };
+
+	if (exchange->route->flags & ROUTE_NO_TENANT)
+		return true;
+	if (tenant_of(exchange, &exchange->tenant, &err) == 0)
+		return true;
+	connect_fail(&err, &exchange->response);
+	return false;
+}
+
+bool rpc_accept(struct exchange *exchange, struct connect_call *call)
+{
+	return rpc_begin(exchange, call) && rpc_take_tenant(exchange);
+}

@@ -1,0 +1,29 @@
+/*
+ * What all Connect handlers begin and end with.
+ *
+ *	struct connect_call call;
+ *
+ *	if (!rpc_accept(exchange, &call))
+ *		return EXCHANGE_DONE;
+ *	...
+ *	connect_reply(&call, &exchange->response);
+ *
+ * Shape    rpc_accept() does method, content type, protocol version and encoding
+ *          (connect_accept()), then the deadline, and the tenant last but for what a
+ *          codec finds in the message. It fills exchange->tenant and exchange->cancel.
+ * Errors   false: the response is complete.
+ * Source   read specification, 2.1, 2.4 and 5.1
+ */
+#pragma once
+
+#include "api/connect.h"
+#include "server/http/exchange.h"
+
+bool rpc_accept(struct exchange *exchange, struct connect_call *call);
+
+/*
+ * The same in two steps, for handlers that read the message between them: a message that
+ * cannot be read is answered before a missing tenant is.
+ */
+bool rpc_begin(struct exchange *exchange, struct connect_call *call);
+bool rpc_take_tenant(struct exchange *exchange);
