@@ -55,17 +55,17 @@ void *chunk_cache_take(struct chunk_cache *cache)
 	return block ? block : malloc(CHUNK_CACHE_BYTES);
 }
 
-void chunk_cache_give(struct chunk_cache *cache, void *memory)
+void chunk_cache_give(struct chunk_cache *cache, void *block)
 {
-	struct waiting *block = memory;
+	struct waiting *waiting = block;
 
 	(void)pthread_mutex_lock(&cache->lock);
 	if (cache->count < cache->keep) {
-		block->next = cache->first;
-		cache->first = block;
+		waiting->next = cache->first;
+		cache->first = waiting;
 		cache->count++;
-		block = NULL;
+		waiting = NULL;
 	}
 	(void)pthread_mutex_unlock(&cache->lock);
-	free(block);
+	free(waiting);
 }

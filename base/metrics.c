@@ -168,7 +168,8 @@ struct metric *metric_family_get(struct metric_family *family, const struct str 
 	static const struct str others[METRIC_LABELS_MAX] = { STR("other"), STR("other"),
 		                                              STR("other"), STR("other"),
 		                                              STR("other"), STR("other") };
-	const struct str *values = label_values;
+	/* where there are no labels, no value is read */
+	const struct str *values = family->label_count ? label_values : others;
 	struct metric *metric;
 	size_t length = 0;
 

@@ -68,7 +68,7 @@ static inline bool str_ends_with(struct str a, struct str suffix)
 static inline struct str str_skip(struct str a, size_t count)
 {
 	if (count >= a.length)
-		return (struct str){ a.data ? a.data + a.length : NULL, 0 };
+		return (struct str){ a.length ? a.data + a.length : a.data, 0 };
 	return (struct str){ a.data + count, a.length - count };
 }
 

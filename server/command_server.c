@@ -144,14 +144,16 @@ static int open_ports(struct server *server, struct error *err)
 }
 
 /*
- * What requests leave behind goes back to the system: without these a heap for each thread keeps
- * some 20 MB at 128 connections.
+ * What requests leave behind goes back to the system: without these a heap for each
+ * thread keeps some 20 MB at 128 connections.
  */
 static void keep_heaps_small(void)
 {
+	/* NOLINTBEGIN(concurrency-mt-unsafe): before the first thread starts */
 	(void)mallopt(M_ARENA_MAX, 2);
 	(void)mallopt(M_TRIM_THRESHOLD, 1 << 20);
 	(void)mallopt(M_MMAP_THRESHOLD, 256 << 10);
+	/* NOLINTEND(concurrency-mt-unsafe) */
 }
 
 static int server_open(struct server *server, const struct options *options, struct error *err)

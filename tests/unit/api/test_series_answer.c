@@ -151,8 +151,11 @@ static void cells_carry_their_whole_axis(void **state)
 	struct http_response response;
 
 	(void)state;
-	for (int i = 0; i < HEATMAP_BUCKETS; i++)
-		y_min[i] = 5 + i * 3 / 2;
+	for (int i = 0; i < HEATMAP_BUCKETS; i++) {
+		const int lowest = 5 + i * 3 / 2;
+
+		y_min[i] = lowest;
+	}
 	http_response_init(&response, LIMIT);
 	heatmap_answer(&json, &result, &response);
 	assert_string_equal(

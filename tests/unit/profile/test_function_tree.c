@@ -35,7 +35,7 @@ static void assert_hex(const struct function_tree *tree, const char *hex)
 	function_tree_encode(tree, &bytes);
 	assert_true(bytes.length * 2 < sizeof(text));
 	for (size_t i = 0; i < bytes.length; i++)
-		snprintf(text + 2 * i, 3, "%02x", (unsigned char)bytes.data[i]);
+		(void)snprintf(text + 2 * i, 3, "%02x", (unsigned char)bytes.data[i]);
 	assert_string_equal(text, hex);
 	strbuf_fini(&bytes);
 }

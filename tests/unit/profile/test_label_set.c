@@ -44,8 +44,8 @@ static void many_labels_are_sorted_the_same_way(void **state)
 
 	(void)state;
 	for (int i = 0; i < COUNT; i++) {
-		snprintf(names[i], sizeof(names[i]), "n%03d", (COUNT - 1 - i) % 333);
-		snprintf(values[i], sizeof(values[i]), "%03d", i);
+		(void)snprintf(names[i], sizeof(names[i]), "n%03d", (COUNT - 1 - i) % 333);
+		(void)snprintf(values[i], sizeof(values[i]), "%03d", i);
 		labels[i] = (struct label){ str_of(names[i]), str_of(values[i]) };
 	}
 	label_set_sort(&set);

@@ -282,7 +282,6 @@ static void flags_win_over_the_file(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
 	assert_int_equal(close(fd), 0);
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
 	assert_int_equal(setenv("LEVEL_OF_A_TEST", "warn", 1), 0);
 	(void)snprintf(flag, sizeof(flag), "-config.file=%s", path);
 	assert_int_equal(LOAD(&options, &wish, &err, flag, "-config.expand-env", "-storage.path=x"),
@@ -310,9 +309,7 @@ static void the_environment_is_expanded_as_asked(void **state)
 	};
 
 	(void)state;
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
 	assert_int_equal(setenv("A_OF_A_TEST", "1", 1), 0);
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
 	assert_int_equal(unsetenv("B_OF_A_TEST"), 0);
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
 		CLEANUP(strbuf_fini) struct strbuf out;

@@ -43,7 +43,7 @@ static inline void folder_drop(char *path)
 	char command[4200];
 
 	(void)snprintf(command, sizeof(command), "rm -rf '%s'", path);
-	assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c,concurrency-mt-unsafe) */
+	assert_int_equal(system(command), 0);
 	free(path);
 }
 
