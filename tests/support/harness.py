@@ -123,6 +123,10 @@ class Server:
             status = self.stop()
             if status not in (0, -signal.SIGKILL):
                 raise RuntimeError("the server ended with %d:\n%s" % (status, self.log_text()))
+            # a data race is told as it happens, and a killed server has no status to tell it by
+            with open(self.log, "rb") as file:
+                if b"ThreadSanitizer: " in file.read():
+                    raise RuntimeError("the thread sanitizer found something:\n%s" % self.log_text())
         finally:
             if self.process and self.process.poll() is None:
                 self.kill()
