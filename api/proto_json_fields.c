@@ -54,7 +54,7 @@ size_t proto_json_size(const ProtobufCFieldDescriptor *field)
 	case PROTOBUF_C_TYPE_MESSAGE:
 		return sizeof(void *);
 	default:
-		assert(!"a type that our .proto files do not use");
+		assert(false && "a type that our .proto files do not use");
 		return 0;
 	}
 }

@@ -160,7 +160,7 @@ static int read_value(const struct reading *reading, const ProtobufCFieldDescrip
 		status = read_message(value, field->descriptor, reading->arena, member, err);
 		break;
 	default:
-		assert(!"a type that our .proto files do not use");
+		assert(false && "a type that our .proto files do not use");
 	}
 	return status < 0 ? -1 : 1;
 }

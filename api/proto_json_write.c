@@ -78,7 +78,7 @@ static void write_value(const ProtobufCMessageDescriptor *descriptor,
 		write_message(*(ProtobufCMessage *const *)member, writer);
 		break;
 	default:
-		assert(!"a type that our .proto files do not use");
+		assert(false && "a type that our .proto files do not use");
 	}
 }
 

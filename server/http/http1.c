@@ -445,7 +445,8 @@ void http1_refuse(struct http1 *http1)
 
 /* ---- opening ---- */
 
-static void log_library(void *context, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void log_library(void *context, const char *format,
+                                                              va_list args)
 {
 	char line[256];
 

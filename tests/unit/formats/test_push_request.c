@@ -185,8 +185,8 @@ static void json_takes_both_styles_null_and_unknown_fields(void **state)
 	static const char *const cases[] = {
 		"{\"series\":[{\"samples\":[{\"raw_profile\":\"aGk=\",\"ID\":\"y\"}]}]}",
 		"{\"series\":[{\"samples\":[{\"rawProfile\":\"aGk\",\"ID\":\"y\"}]}]}",
-		"{\"series\":[{\"labels\":null,\"samples\":[{\"rawProfile\":\"aGk=\",\"ID\":\"y\","
-		"\"more\":[1]}],\"annotations\":[{\"key\":\"k\"}]}],\"x\":{}}",
+		("{\"series\":[{\"labels\":null,\"samples\":[{\"rawProfile\":\"aGk=\",\"ID\":\"y\","
+		 "\"more\":[1]}],\"annotations\":[{\"key\":\"k\"}]}],\"x\":{}}"),
 		" {\"series\" : [ {\"samples\":[{\"rawProfile\":\"aGk=\",\"ID\":\"y\"}]}]} ",
 	};
 
