@@ -9,7 +9,7 @@ static int hex_value(char c)
 	return -1;
 }
 
-bool url_decode(struct str raw, bool plus_is_blank, struct arena *arena, struct str *out)
+bool url_decode(struct str raw, enum url_plus plus, struct arena *arena, struct str *out)
 {
 	char *to = arena_alloc_raw(arena, raw.length + 1);
 	size_t length = 0;
@@ -27,7 +27,7 @@ bool url_decode(struct str raw, bool plus_is_blank, struct arena *arena, struct 
 				return false;
 			c = (char)(high << 4 | low);
 			i += 2;
-		} else if (c == '+' && plus_is_blank) {
+		} else if (c == '+' && plus == URL_PLUS_IS_BLANK) {
 			c = ' ';
 		}
 		to[length++] = c;
@@ -50,8 +50,8 @@ static int parse_pair(struct str part, struct arena *arena, struct url_pair *out
 		name = str_first(part, (size_t)equals);
 		value = str_skip(part, (size_t)equals + 1);
 	}
-	if (url_decode(name, true, arena, &out->name) &&
-	    url_decode(value, true, arena, &out->value))
+	if (url_decode(name, URL_PLUS_IS_BLANK, arena, &out->name) &&
+	    url_decode(value, URL_PLUS_IS_BLANK, arena, &out->value))
 		return 1;
 	return arena_overflowed(arena) ? -1 : 0;
 }

@@ -31,11 +31,13 @@ int url_query_parse(struct str raw, struct arena *arena, struct url_query *out, 
 /* The first value of `name`, or NULL. */
 const struct str *url_query_find(const struct url_query *query, const char *name);
 
-/*
- * Decodes %XX; plus_is_blank also '+'. False at a bad escape, or when the arena is
- * full.
- */
-bool url_decode(struct str raw, bool plus_is_blank, struct arena *arena, struct str *out);
+enum url_plus {
+	URL_PLUS_IS_PLUS,  /* in a path */
+	URL_PLUS_IS_BLANK, /* in a form */
+};
+
+/* Decodes %XX, and '+' as said. False at a bad escape, or when the arena is full. */
+bool url_decode(struct str raw, enum url_plus plus, struct arena *arena, struct str *out);
 
 /* Appends text with everything but letters, digits and -_.~ as %XX. */
 void url_encode(struct str text, struct strbuf *out);

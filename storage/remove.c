@@ -101,8 +101,8 @@ static int remove_window(struct query *query, struct query_window *window, void 
 	return 0;
 }
 
-int sqlite_store_remove(struct store *store, const struct store_query *asked, bool dry_run,
-                        uint64_t *out_profiles, struct error *err)
+int sqlite_store_remove(struct store *store, const struct store_query *asked,
+                        enum store_removal removal, uint64_t *out_profiles, struct error *err)
 {
 	struct sqlite_store *own = sqlite_store_of(store);
 	uint64_t count = 0;
@@ -112,7 +112,7 @@ int sqlite_store_remove(struct store *store, const struct store_query *asked, bo
 	if (sample_filter_needs_rows(asked->filter))
 		return error_set(err, ERROR_UNIMPLEMENTED,
 		                 "whole profiles can be deleted, not those of a span");
-	if (dry_run) {
+	if (removal == STORE_REMOVE_NOTHING) {
 		if (sqlite_store_scan(store, asked, count_point, &count, err) < 0)
 			return -1;
 		*out_profiles = count;

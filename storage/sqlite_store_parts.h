@@ -46,8 +46,8 @@ int sqlite_store_scan_spans(struct store *store, const struct store_query *asked
 int sqlite_store_merge(struct store *store, const struct store_query *asked,
                        const struct store_parts *parts, store_sums_visitor visit, void *context,
                        struct error *err);
-int sqlite_store_remove(struct store *store, const struct store_query *asked, bool dry_run,
-                        uint64_t *out_profiles, struct error *err);
+int sqlite_store_remove(struct store *store, const struct store_query *asked,
+                        enum store_removal removal, uint64_t *out_profiles, struct error *err);
 int sqlite_store_stats(struct store *store, struct str tenant, struct store_stats *out,
                        struct error *err);
 int sqlite_store_settings(struct store *store, struct str tenant, store_setting_visitor visit,

@@ -85,7 +85,9 @@ struct store_parts {
 
 /* One profile of one series. Everything is borrowed until the visitor returns. */
 struct store_point {
-	/* dense from 0 in this query; equal label sets of several windows have one number */
+	/*
+	 * dense from 0 in this query; equal label sets of several windows have one number
+	 */
 	uint32_t series;
 	const struct label_set *labels;
 	int64_t time_unix_ns;
@@ -115,6 +117,11 @@ struct store_stats {
 	bool any;
 	int64_t oldest_unix_ns;
 	int64_t newest_unix_ns;
+};
+
+enum store_removal {
+	STORE_REMOVE,
+	STORE_REMOVE_NOTHING, /* only count */
 };
 
 struct store_setting {
@@ -151,8 +158,8 @@ struct store_operations {
 	int (*merge)(struct store *store, const struct store_query *query,
 	             const struct store_parts *parts, store_sums_visitor visit, void *context,
 	             struct error *err);
-	int (*remove)(struct store *store, const struct store_query *query, bool dry_run,
-	              uint64_t *out_profiles, struct error *err);
+	int (*remove)(struct store *store, const struct store_query *query,
+	              enum store_removal removal, uint64_t *out_profiles, struct error *err);
 	int (*stats)(struct store *store, struct str tenant, struct store_stats *out,
 	             struct error *err);
 	int (*settings)(struct store *store, struct str tenant, store_setting_visitor visit,
@@ -208,11 +215,12 @@ static inline int store_merge(struct store *store, const struct store_query *que
 	return store->operations->merge(store, query, parts, visit, context, err);
 }
 
-/* Deletes the matching profiles (or only counts them). */
+/* Deletes the matching profiles, or only counts them. */
 static inline MUST_CHECK int store_remove(struct store *store, const struct store_query *query,
-                                          bool dry_run, uint64_t *out_profiles, struct error *err)
+                                          enum store_removal removal, uint64_t *out_profiles,
+                                          struct error *err)
 {
-	return store->operations->remove(store, query, dry_run, out_profiles, err);
+	return store->operations->remove(store, query, removal, out_profiles, err);
 }
 
 static inline int store_stats(struct store *store, struct str tenant, struct store_stats *out,

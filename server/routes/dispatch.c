@@ -127,7 +127,8 @@ bool dispatch_begin(struct exchange *exchange, struct str raw_path, struct str r
 	struct error err = { 0 };
 
 	exchange->request.query = raw_query;
-	if (str_index(raw_path, '%') >= 0 && !url_decode(raw_path, false, exchange->arena, &path)) {
+	if (str_index(raw_path, '%') >= 0 &&
+	    !url_decode(raw_path, URL_PLUS_IS_PLUS, exchange->arena, &path)) {
 		dispatch_malformed(exchange, 400, "bad escape in the path");
 		return false;
 	}

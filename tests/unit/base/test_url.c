@@ -106,12 +106,12 @@ static void a_plus_is_a_blank_only_in_queries(void **state)
 	struct str out;
 
 	(void)state;
-	assert_true(url_decode(STR("a+b%2Bc"), false, arena, &out));
+	assert_true(url_decode(STR("a+b%2Bc"), URL_PLUS_IS_PLUS, arena, &out));
 	assert_true(str_equals(out, "a+b+c"));
-	assert_true(url_decode(STR("a+b%2bc"), true, arena, &out));
+	assert_true(url_decode(STR("a+b%2bc"), URL_PLUS_IS_BLANK, arena, &out));
 	assert_true(str_equals(out, "a b+c"));
-	assert_false(url_decode(STR("%"), false, arena, &out));
-	assert_true(url_decode((struct str){ NULL, 0 }, false, arena, &out));
+	assert_false(url_decode(STR("%"), URL_PLUS_IS_PLUS, arena, &out));
+	assert_true(url_decode((struct str){ NULL, 0 }, URL_PLUS_IS_PLUS, arena, &out));
 	assert_string_equal(out.data, "");
 }
 
@@ -128,7 +128,7 @@ static void what_is_encoded_reads_back(void **state)
 	for (int c = 0; c < 256; c++)
 		strbuf_add_byte(&text, (char)c);
 	url_encode(strbuf_view(&text), &encoded);
-	assert_true(url_decode(strbuf_view(&encoded), true, arena, &out));
+	assert_true(url_decode(strbuf_view(&encoded), URL_PLUS_IS_BLANK, arena, &out));
 	assert_true(str_equal(out, strbuf_view(&text)));
 	strbuf_reset(&encoded);
 	url_encode(STR("a-b_c.d~e/\xff &="), &encoded);

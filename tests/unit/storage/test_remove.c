@@ -21,13 +21,8 @@ static void fill(struct store *store, int count)
 	}
 }
 
-enum how {
-	DRY_RUN,
-	FOR_GOOD,
-};
-
 static uint64_t remove_those(struct store *store, const char *text, int64_t start, int64_t end,
-                             const struct sample_filter *filter, enum how how)
+                             const struct sample_filter *filter, enum store_removal removal)
 {
 	struct arena *arena = arena_new((size_t)16 << 20, NULL);
 	struct selector selector;
@@ -43,7 +38,7 @@ static uint64_t remove_those(struct store *store, const char *text, int64_t star
 
 	selector_init(&selector, arena);
 	assert_int_equal(selector_parse(&selector, str_of(text), &err), 0);
-	if (store_remove(store, &query, how == DRY_RUN, &removed, &err) < 0)
+	if (store_remove(store, &query, removal, &removed, &err) < 0)
 		fail_msg("%s", err.message);
 	selector_fini(&selector);
 	arena_free(arena);
@@ -67,12 +62,13 @@ static void whole_profiles_go_and_a_dry_run_only_counts(void **state)
 	struct store *store = store_open_plain(*state);
 
 	fill(store, 6);
-	assert_int_equal(remove_those(store, "{service_name=\"odd\"}", 0, INT64_MAX, NULL, DRY_RUN),
+	assert_int_equal(remove_those(store, "{service_name=\"odd\"}", 0, INT64_MAX, NULL,
+	                              STORE_REMOVE_NOTHING),
 	                 6);
 	assert_string_equal(merge_all(store, "{__profile_type__=\"cpu\"}"),
 	                    "0 main;a 60 | 0 main;b 120");
 	assert_int_equal(
-		remove_those(store, "{service_name=\"odd\"}", 0, INT64_MAX, NULL, FOR_GOOD), 6);
+		remove_those(store, "{service_name=\"odd\"}", 0, INT64_MAX, NULL, STORE_REMOVE), 6);
 	assert_string_equal(merge_all(store, "{__profile_type__=\"cpu\"}"),
 	                    "0 main;a 30 | 0 main;b 60");
 	assert_string_equal(ask(store, ASK_SERIES, &(struct asked){ .start = 0 }),
@@ -85,7 +81,7 @@ static void only_the_range_goes(void **state)
 	struct store *store = store_open_plain(*state);
 
 	fill(store, 6);
-	assert_int_equal(remove_those(store, "{}", NOON + 2, NOON + 3, NULL, FOR_GOOD), 4);
+	assert_int_equal(remove_those(store, "{}", NOON + 2, NOON + 3, NULL, STORE_REMOVE), 4);
 	assert_string_equal(merge_all(store, "{__profile_type__=\"cpu\"}"),
 	                    "0 main;a 40 | 0 main;b 80");
 	store_close(store);
@@ -97,7 +93,7 @@ static void one_sample_type_goes_and_the_others_stay(void **state)
 
 	fill(store, 4);
 	assert_int_equal(remove_those(store, "{__profile_type__=\"cpu\"}", NOON, NOON + 1, NULL,
-	                              FOR_GOOD),
+	                              STORE_REMOVE),
 	                 2);
 	assert_string_equal(scan_all(store, "{__profile_type__=\"cpu\"}"),
 	                    "even/cpu +0h 30 | odd/cpu +0h 30");
@@ -120,7 +116,7 @@ static void profiles_go_by_their_ids(void **state)
 	struct store *store = store_open_plain(*state);
 
 	fill(store, 4);
-	assert_int_equal(remove_those(store, "{}", 0, INT64_MAX, &filter, FOR_GOOD), 2);
+	assert_int_equal(remove_those(store, "{}", 0, INT64_MAX, &filter, STORE_REMOVE), 2);
 	assert_string_equal(scan_all(store, "{__profile_type__=\"cpu\",service_name=\"even\"}"),
 	                    "even/cpu +0h 30");
 	store_close(store);
@@ -132,7 +128,7 @@ static void many_go_in_small_steps(void **state)
 
 	fill(store, 1100);
 	assert_int_equal(remove_those(store, "{__profile_type__=\"cpu\"}", 0, INT64_MAX, NULL,
-	                              FOR_GOOD),
+	                              STORE_REMOVE),
 	                 1100);
 	assert_string_equal(merge_all(store, "{}"), "0 main;a 1100");
 	store_close(store);
