@@ -156,7 +156,9 @@ void *arena_alloc_raw(struct arena *arena, size_t size)
 		return NULL;
 	}
 	if (ONE_BY_ONE || !chunk || chunk->size - chunk->used < room) {
-		/* exactly `size` when one by one, so that the byte behind it is poisoned */
+		/*
+		 * exactly `size` when one by one, so that the byte behind it is poisoned
+		 */
 		chunk = add_chunk(arena, ONE_BY_ONE ? size : next_chunk_size(arena, room));
 		if (!chunk)
 			return NULL;
@@ -311,11 +313,6 @@ bool arena_overflowed(const struct arena *arena)
 size_t arena_used(const struct arena *arena)
 {
 	return arena->used;
-}
-
-size_t arena_limit(const struct arena *arena)
-{
-	return arena->limit;
 }
 
 int arena_error(const struct arena *arena, struct error *err)

@@ -65,7 +65,6 @@ struct str arena_printf(struct arena *arena, const char *format, ...)
 
 bool arena_overflowed(const struct arena *arena);
 size_t arena_used(const struct arena *arena);
-size_t arena_limit(const struct arena *arena);
 
 /*
  * Fills *err for an allocation that failed: ERROR_UNAVAILABLE when the budget that

@@ -17,45 +17,12 @@
 #define THREAD_NAME_SIZE 16 /* the kernel's limit, NUL included */
 
 static const char *const level_names[] = { "debug", "info", "warn", "error" };
-static const char *const format_names[] = { "logfmt", "json" };
 
 /* Process-wide, as standard error is. */
 static _Atomic int least_level = LOG_INFO;
 static _Atomic int line_format = LOG_LOGFMT;
 
 static _Thread_local char thread_name[THREAD_NAME_SIZE] = "main";
-
-/* The index of `text` among the names, or -1. */
-static int find_name(struct str text, const char *const *names, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (str_equals(text, names[i]))
-			return (int)i;
-	return -1;
-}
-
-int log_level_parse(struct str text, enum log_level *out_level, struct error *err)
-{
-	const int found = find_name(text, level_names, ARRAY_LENGTH(level_names));
-
-	if (found < 0)
-		return error_set(err, ERROR_INVALID,
-		                 "no log level \"%.*s\": debug, info, warn or error",
-		                 STR_ARGS(str_first(text, 64)));
-	*out_level = (enum log_level)found;
-	return 0;
-}
-
-int log_format_parse(struct str text, enum log_format *out_format, struct error *err)
-{
-	const int found = find_name(text, format_names, ARRAY_LENGTH(format_names));
-
-	if (found < 0)
-		return error_set(err, ERROR_INVALID, "no log format \"%.*s\": logfmt or json",
-		                 STR_ARGS(str_first(text, 64)));
-	*out_format = (enum log_format)found;
-	return 0;
-}
 
 void log_set_level(enum log_level level)
 {

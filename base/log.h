@@ -10,7 +10,6 @@
 
 #include <stdbool.h>
 
-#include "base/error.h"
 #include "base/str.h"
 
 enum log_level {
@@ -24,9 +23,6 @@ enum log_format {
 	LOG_LOGFMT,
 	LOG_JSON,
 };
-
-int log_level_parse(struct str text, enum log_level *out_level, struct error *err);
-int log_format_parse(struct str text, enum log_format *out_format, struct error *err);
 
 /* Before threads start; the level also later, at any time. */
 void log_set_level(enum log_level level);

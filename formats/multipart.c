@@ -29,7 +29,11 @@ static struct str unquote(struct str value)
 	return value;
 }
 
-struct str multipart_parameter(struct str header, const char *name)
+/*
+ * The value of a parameter in a header such as `form-data; name="a"`: what stands between
+ * the quotes, escapes as they are. {NULL, 0} when there is none.
+ */
+static struct str parameter_of(struct str header, const char *name)
 {
 	(void)take_until(&header, ';'); /* the value before its parameters */
 	while (header.length > 0) {
@@ -48,7 +52,7 @@ struct str multipart_parameter(struct str header, const char *name)
 int multipart_init(struct multipart *reader, struct str content_type, struct str body,
                    struct error *err)
 {
-	const struct str boundary = multipart_parameter(content_type, "boundary");
+	const struct str boundary = parameter_of(content_type, "boundary");
 
 	if (boundary.length == 0)
 		return error_set(err, ERROR_INVALID, "malformed multipart content type header");
@@ -140,8 +144,8 @@ static void read_header(struct str line, struct multipart_part *part)
 	                                          STR("Content-Disposition")))
 		return;
 	value = str_skip(line, (size_t)colon + 1);
-	part->name = multipart_parameter(value, "name");
-	part->filename = multipart_parameter(value, "filename");
+	part->name = parameter_of(value, "name");
+	part->filename = parameter_of(value, "filename");
 }
 
 static int read_head(struct multipart *reader, struct multipart_part *part, struct error *err)

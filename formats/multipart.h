@@ -49,9 +49,3 @@ int multipart_init(struct multipart *reader, struct str content_type, struct str
 
 /* 1 with the next part, 0 behind the last one, -1 at an error. */
 int multipart_next(struct multipart *reader, struct multipart_part *out, struct error *err);
-
-/*
- * The value of a parameter in a header such as `form-data; name="a"`: what stands between
- * the quotes, escapes as they are. {NULL, 0} when there is none.
- */
-struct str multipart_parameter(struct str header, const char *name);

@@ -42,7 +42,9 @@ static bool is_cuda(struct str basename)
 	return starts_with_any(basename, starts, ARRAY_LENGTH(starts));
 }
 
-/* python3, python3.12, libpython3.12.so.1.0: the program or library, not a module of it. */
+/*
+ * python3, python3.12, libpython3.12.so.1.0: the program or library, not a module of it.
+ */
 static bool is_interpreter(struct str basename)
 {
 	struct str rest;
@@ -94,23 +96,4 @@ enum function_kind function_kind_of(struct str function_name, struct str functio
 	if (mapping_file.length > 0 || is_native_source(function_file))
 		return FUNCTION_NATIVE;
 	return FUNCTION_OTHER;
-}
-
-const char *function_kind_name(enum function_kind kind)
-{
-	switch (kind) {
-	case FUNCTION_OTHER:
-		return "other";
-	case FUNCTION_NATIVE:
-		return "native";
-	case FUNCTION_PYTHON:
-		return "python";
-	case FUNCTION_INTERPRETER:
-		return "interpreter";
-	case FUNCTION_CUDA:
-		return "cuda";
-	case FUNCTION_KERNEL:
-		return "kernel";
-	}
-	return "other";
 }

@@ -122,9 +122,8 @@ static inline struct str profile_string(const struct profile *profile, uint32_t 
 /* The last part of a mapping's file name; empty when it has none. */
 struct str profile_basename(struct str file);
 
-/* The kind of a frame by what is known of it: its function's file and its mapping's file. */
+/*
+ * The kind of a frame by what is known of it: its function's file and its mapping's file.
+ */
 enum function_kind function_kind_of(struct str function_name, struct str function_file,
                                     struct str mapping_file);
-
-/* "python", "native", ... for JSON. */
-const char *function_kind_name(enum function_kind kind);

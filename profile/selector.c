@@ -247,7 +247,7 @@ bool selector_take(struct selector *selector, struct str name, struct matcher *o
 	return false;
 }
 
-bool matcher_matches(const struct matcher *matcher, struct str value)
+static bool matcher_matches(const struct matcher *matcher, struct str value)
 {
 	switch (matcher->op) {
 	case MATCH_EQUAL:

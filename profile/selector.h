@@ -46,18 +46,21 @@ void selector_init(struct selector *selector, struct arena *arena);
 /* Frees compiled expressions; fine on a zeroed one. */
 void selector_fini(struct selector *selector);
 
-/* Adds the matchers of `text` ("TYPE{a="b"}", "{}", never empty); several calls AND
- * together. A text that fails adds nothing. */
+/*
+ * Adds the matchers of `text` ("TYPE{a="b"}", "{}", never empty); several calls AND
+ * together. A text that fails adds nothing.
+ */
 int selector_parse(struct selector *selector, struct str text, struct error *err);
 
 /* Adds name="value"; the bytes are borrowed. */
 int selector_add_equal(struct selector *selector, struct str name, struct str value,
                        struct error *err);
 
-/* Takes the first matcher on `name` out and gives it as it was written (a __name__
- * that means a profile type is found as __name__), without its regex; false when there
- * is none. */
+/*
+ * Takes the first matcher on `name` out and gives it as it was written (a __name__ that
+ * means a profile type is found as __name__), without its regex; false when there is
+ * none.
+ */
 bool selector_take(struct selector *selector, struct str name, struct matcher *out);
 
-bool matcher_matches(const struct matcher *matcher, struct str value);
 bool selector_matches(const struct selector *selector, const struct label_set *labels);

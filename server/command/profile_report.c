@@ -10,26 +10,28 @@
 #define COLUMN_WIDTH   11 /* of a quantity: "-1023.9 MiB" */
 #define PERCENT_WIDTH  7  /* "-100.0%" */
 #define NAME_WIDTH_MIN 20
+#define TIME_SIZE      32
 
-void profile_report_time(int64_t unix_ns, char text[static PROFILE_REPORT_TIME_SIZE])
+/* 2026-11-30T03:04:05Z */
+static void format_time(int64_t unix_ns, char text[static TIME_SIZE])
 {
 	const time_t seconds = (time_t)(unix_ns / NS_PER_S);
 	struct tm parts;
 
 	if (!gmtime_r(&seconds, &parts) ||
-	    strftime(text, PROFILE_REPORT_TIME_SIZE, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
-		(void)snprintf(text, PROFILE_REPORT_TIME_SIZE, "?");
+	    strftime(text, TIME_SIZE, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
+		(void)snprintf(text, TIME_SIZE, "?");
 }
 
 void profile_report_head(const struct profile_report *report, int64_t total, struct strbuf *out)
 {
 	char value[QUANTITY_SIZE];
-	char start[PROFILE_REPORT_TIME_SIZE];
-	char end[PROFILE_REPORT_TIME_SIZE];
+	char start[TIME_SIZE];
+	char end[TIME_SIZE];
 
 	quantity_format(total, report->unit, value);
-	profile_report_time(report->start_unix_ns, start);
-	profile_report_time(report->end_unix_ns, end);
+	format_time(report->start_unix_ns, start);
+	format_time(report->end_unix_ns, end);
 	terminal_style(report->terminal, TERMINAL_BOLD, str_of(value), out);
 	strbuf_add_text(out, "  ");
 	terminal_escape(report->type, out);

@@ -48,7 +48,3 @@ void profile_report_changes(const struct profile_report *report,
                             struct strbuf *out);
 void profile_report_changes_json(const struct profile_report *report,
                                  const struct function_changes *changes, struct strbuf *out);
-
-/* 2026-11-30T03:04:05Z */
-#define PROFILE_REPORT_TIME_SIZE 32
-void profile_report_time(int64_t unix_ns, char text[static PROFILE_REPORT_TIME_SIZE]);

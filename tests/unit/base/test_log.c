@@ -132,25 +132,6 @@ static void what_repeats_is_said_once_and_counted(void **state)
 	                    "msg=\"the disk is slow (and 4 more since the last such line)\"\n");
 }
 
-static void levels_and_formats_have_names(void **state)
-{
-	enum log_level level = LOG_ERROR;
-	enum log_format format = LOG_LOGFMT;
-	struct error err = { 0 };
-
-	(void)state;
-	assert_int_equal(log_level_parse(STR("debug"), &level, &err), 0);
-	assert_int_equal(level, LOG_DEBUG);
-	assert_int_equal(log_level_parse(STR("warn"), &level, &err), 0);
-	assert_int_equal(level, LOG_WARN);
-	assert_int_equal(log_level_parse(STR("loud"), &level, &err), -1);
-	assert_int_equal(err.code, ERROR_INVALID);
-	assert_int_equal(log_format_parse(STR("json"), &format, &err), 0);
-	assert_int_equal(format, LOG_JSON);
-	assert_int_equal(log_format_parse(STR("xml"), &format, &err), -1);
-	assert_int_equal(err.code, ERROR_INVALID);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -160,7 +141,6 @@ int main(void)
 		cmocka_unit_test(a_long_message_is_cut),
 		cmocka_unit_test(lines_below_the_level_are_left_out),
 		cmocka_unit_test(what_repeats_is_said_once_and_counted),
-		cmocka_unit_test(levels_and_formats_have_names),
 	};
 
 	return cmocka_run_group_tests(tests, stop_clock, NULL);
