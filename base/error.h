@@ -7,8 +7,10 @@
  */
 #pragma once
 
-/* Few, and each exists because some caller acts on it. The HTTP status and the
- * Connect code of each stand in one table in api/connect.c. */
+/*
+ * Few, and each exists because some caller acts on it. The HTTP status and the
+ * Connect code of each stand in one table in api/connect.c.
+ */
 enum error_code {
 	ERROR_NONE = 0,
 	ERROR_INVALID,         /* the caller sent malformed data */

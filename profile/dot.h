@@ -10,7 +10,9 @@
 #include "base/strbuf.h"
 #include "profile/profile.h"
 
-/* The first sample type of `profile`; the top max_nodes functions (0: all). Nothing for a
- * profile without samples. */
+/*
+ * The first sample type of `profile`; the top max_nodes functions (0: all). Nothing for a
+ * profile without samples.
+ */
 int dot_write(const struct profile *profile, size_t max_nodes, struct arena *arena,
               struct strbuf *out, struct error *err);

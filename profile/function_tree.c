@@ -155,8 +155,10 @@ static void rank_names(const struct function_tree *tree, struct sortable_name *s
 		ranks[sorted[i].name - tree->names] = (uint32_t)i;
 }
 
-/* Nodes in descending order of their names, each put in front of its parent's
- * children. */
+/*
+ * Nodes in descending order of their names, each put in front of its parent's
+ * children.
+ */
 static void link_children(struct function_tree *tree, const uint32_t *ranks, uint32_t *ends,
                           uint32_t *order)
 {

@@ -40,24 +40,30 @@ struct function_tree {
 
 int function_tree_new(struct arena *arena, struct function_tree **out, struct error *err);
 
-/* The node of a path's next frame; made when it is new. FUNCTION_TREE_NONE: arena full.
- * Name bytes are copied. */
+/*
+ * The node of a path's next frame; made when it is new. FUNCTION_TREE_NONE: arena full.
+ * Name bytes are copied.
+ */
 uint32_t function_tree_child(struct function_tree *tree, uint32_t parent, struct str name);
 
 /* The id of a name that the tree has, or FUNCTION_TREE_NONE. */
 uint32_t function_tree_find_name(const struct function_tree *tree, struct str name);
 
-/* Adds sums of one window: self values of all stacks, functions merged by name, bare
+/*
+ * Adds sums of one window: self values of all stacks, functions merged by name, bare
  * locations named as function_tree_bare_name() does. Locations' inlined lines are frames.
- * Sums below 1 are left out. */
+ * Sums below 1 are left out.
+ */
 int function_tree_add_sums(struct function_tree *tree, const struct stack_sums *sums,
                            struct error *err);
 
 /* BASENAME!0xADDRESS, unknown!0x... without a file. {NULL, 0}: arena full. */
 struct str function_tree_bare_name(struct str mapping_file, uint64_t address, struct arena *arena);
 
-/* Adds every self value of `other` times numerator / denominator (> 0), rounded half up.
- * What becomes 0 makes no node. */
+/*
+ * Adds every self value of `other` times numerator / denominator (> 0), rounded half up.
+ * What becomes 0 makes no node.
+ */
 int function_tree_add_tree(struct function_tree *tree, const struct function_tree *other,
                            int64_t numerator, int64_t denominator, struct error *err);
 
@@ -67,13 +73,17 @@ int64_t function_tree_scale(int64_t value, int64_t numerator, int64_t denominato
 /* Computes totals and links children in order. */
 int function_tree_finish(struct function_tree *tree, struct error *err);
 
-/* The N-th largest total (specification, 3.7.2): nodes below it are folded. 0 when
- * nothing is. */
+/*
+ * The N-th largest total (specification, 3.7.2): nodes below it are folded. 0 when
+ * nothing is.
+ */
 int function_tree_min_value(const struct function_tree *tree, int64_t max_nodes, int64_t *out,
                             struct error *err);
 
-/* A new, finished tree with what lies below the N-th largest total folded into
- * "other". */
+/*
+ * A new, finished tree with what lies below the N-th largest total folded into
+ * "other".
+ */
 int function_tree_truncate(const struct function_tree *tree, int64_t max_nodes, struct arena *arena,
                            struct function_tree **out, struct error *err);
 

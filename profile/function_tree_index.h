@@ -16,8 +16,10 @@ struct function_tree_index {
 	size_t scratch_size;
 };
 
-/* The id of a name, whose bytes are copied when it is new. FUNCTION_TREE_NONE: arena
- * full. */
+/*
+ * The id of a name, whose bytes are copied when it is new. FUNCTION_TREE_NONE: arena
+ * full.
+ */
 uint32_t function_tree_add_name(struct function_tree *tree, struct str name);
 
 /* The node of `name` (an id) under `parent`. FUNCTION_TREE_NONE: arena full. */

@@ -126,8 +126,10 @@ int function_tree_add_sums(struct function_tree *tree, const struct stack_sums *
 		rows[stack].self = function_tree_sum(rows[stack].self, sums->sums[i]);
 		marked += mark_stack(&window, stack);
 	}
-	/* windows of one query have most stacks in common: room for one of them is
-	 * enough */
+	/*
+	 * windows of one query have most stacks in common: room for one of them is
+	 * enough
+	 */
 	if (!function_tree_reserve(tree, marked + 1))
 		return arena_error(tree->arena, err);
 	for (uint32_t i = 1; i < symbols->function_stack_count; i++) {

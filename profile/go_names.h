@@ -11,7 +11,9 @@
 #include "profile/label_set.h"
 #include "profile/profile.h"
 
-/* Whether the profile is one of Go: by its spy label, else by the first telling string. */
+/*
+ * Whether the profile is one of Go: by its spy label, else by the first telling string.
+ */
 bool go_names_apply(const struct profile *profile, const struct label_set *labels);
 
 /*

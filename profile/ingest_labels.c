@@ -55,8 +55,8 @@ static int refuse_set(struct ingest_run *run, const struct label_set *set, const
 /* ---- the request's labels ---- */
 
 /*
- * 16 hex digits are eight bytes, the lowest first; what is left of their number is written
- * the same way. False: no such text.
+ * 16 hex digits are eight bytes, the lowest first; what is left of their number is
+ * written the same way. False: no such text.
  */
 static bool fold_session(struct ingest_run *run, struct str *value)
 {

@@ -252,7 +252,9 @@ static int add_row(struct ingest_run *run, struct number_map *rows, size_t index
 
 	if (ingest_find_set(run, index, &set, err) < 0)
 		return -1;
-	/* Another hash is tried when two contents share one: rows merge by content alone. */
+	/*
+	 * Another hash is tried when two contents share one: rows merge by content alone.
+	 */
 	for (uint64_t hash = row_hash(run, sample, set, rows->key);; hash++) {
 		uint32_t *row = number_map_at(rows, hash);
 

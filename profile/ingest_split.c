@@ -1,6 +1,6 @@
 /*
- * Splitting by sample labels. Labels are compared as string indices, once for each sample;
- * their texts are looked at once for each distinct set.
+ * Splitting by sample labels. Labels are compared as string indices, once for each
+ * sample; their texts are looked at once for each distinct set.
  */
 #include "profile/ingest_run.h"
 

@@ -156,7 +156,9 @@ static char escape_letter(uint32_t rune)
 	}
 }
 
-/* Blanks other than ' ', controls and marks without a picture, roughly as Go tells them. */
+/*
+ * Blanks other than ' ', controls and marks without a picture, roughly as Go tells them.
+ */
 static bool is_printable(uint32_t rune)
 {
 	return rune >= 0x20 && (rune < 0x7f || rune > 0xa0) && rune != 0xad &&

@@ -21,7 +21,9 @@
 
 #define PPROF_BYTES_MAX ((size_t)1 << 30) /* so that every count of things fits an index */
 
-/* What the reader saw and did not refuse; each has its message in the pipeline's table. */
+/*
+ * What the reader saw and did not refuse; each has its message in the pipeline's table.
+ */
 enum pprof_fault {
 	PPROF_LOCATION_ID_ZERO = 1 << 0,
 	PPROF_FUNCTION_ID_ZERO = 1 << 1,
@@ -39,7 +41,10 @@ enum pprof_fault {
 
 struct pprof_options {
 	size_t max_samples; /* those behind are counted and not kept; 0: all are kept */
-	/* old .NET clients: when all function ids are 0, function i has the id of location i */
+	/*
+	 * old .NET clients: when all function ids are 0, function i has the id of
+	 * location i
+	 */
 	bool repair_zero_function_ids;
 };
 

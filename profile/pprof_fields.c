@@ -352,7 +352,9 @@ static bool allocate(struct pprof_fields *fields)
 	fields->location_ids = arena_array_raw(arena, counts[4], sizeof(*fields->location_ids));
 	fields->function_ids = arena_array_raw(arena, counts[5], sizeof(*fields->function_ids));
 
-	/* the usual: a line a location, two bytes a frame, a value of some bytes a type */
+	/*
+	 * the usual: a line a location, two bytes a frame, a value of some bytes a type
+	 */
 	fields->line_capacity = counts[4];
 	fields->stack_capacity = fields->counts.sample_bytes / 2;
 	fields->value_capacity = fields->counts.sample_bytes / 8;

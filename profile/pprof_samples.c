@@ -61,7 +61,10 @@ static bool read_packed_frames(struct pprof_fields *fields, struct span in)
 		const uint32_t second = in.end - in.at >= 2 ? in.at[1] : 0x80;
 		const uint32_t more = first >> 7;
 
-		/* ids of one and of two bytes come in no order: no branch tells them apart */
+		/*
+		 * ids of one and of two bytes come in no order: no branch tells them
+		 * apart
+		 */
 		if ((more & second >> 7) == 0) {
 			*to++ = (first & 0x7f) | (second & 0x7f & -more) << 7;
 			in.at += 1 + more;

@@ -50,7 +50,9 @@ static inline bool read_bytes(struct span *in, struct span *out)
 	return true;
 }
 
-/* Steps over the value of a field that is not one of the message's own, 1 to last_known. */
+/*
+ * Steps over the value of a field that is not one of the message's own, 1 to last_known.
+ */
 static inline bool skip_field(struct span *in, uint64_t key, unsigned last_known)
 {
 	const uint64_t number = key >> 3;

@@ -20,8 +20,10 @@ struct profile_merger;
 
 int profile_merger_new(struct arena *arena, struct profile_merger **out, struct error *err);
 
-/* Adds sums times numerator / denominator (> 0). What all windows have of a stack at one
- * such ratio is rounded together, half up; what is below 1 is left out. */
+/*
+ * Adds sums times numerator / denominator (> 0). What all windows have of a stack at one
+ * such ratio is rounded together, half up; what is below 1 is left out.
+ */
 int profile_merger_add_sums(struct profile_merger *merger, const struct stack_sums *sums,
                             int64_t numerator, int64_t denominator, struct error *err);
 

@@ -23,7 +23,9 @@ struct profile_type {
 
 int profile_type_parse(struct str id, struct profile_type *out, struct error *err);
 
-/* The five parts joined: the value of the label __profile_type__. {NULL, 0}: arena full. */
+/*
+ * The five parts joined: the value of the label __profile_type__. {NULL, 0}: arena full.
+ */
 struct str profile_type_id(const struct profile_type *type, struct arena *arena);
 
 /* How values of a type merge over time. */
@@ -40,7 +42,9 @@ enum profile_merge {
  */
 bool profile_type_is_instant(const struct profile_type *type);
 
-/* What `wanted` means for this type: SUM for a delta, MAX for gpu_memory_peak under MEAN. */
+/*
+ * What `wanted` means for this type: SUM for a delta, MAX for gpu_memory_peak under MEAN.
+ */
 enum profile_merge profile_type_merge(const struct profile_type *type, enum profile_merge wanted);
 
 /* "sum", "mean", "last", "max". */

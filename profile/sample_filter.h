@@ -37,7 +37,9 @@ int sample_filter_add_span_ids(struct sample_filter *filter, const struct str *t
 int sample_filter_add_trace_ids(struct sample_filter *filter, const struct str *texts, size_t count,
                                 struct arena *arena, struct error *err);
 
-/* Whether a profile, or a row with this span (0: none) and trace (zeros: none), passes. */
+/*
+ * Whether a profile, or a row with this span (0: none) and trace (zeros: none), passes.
+ */
 bool sample_filter_has_profile(const struct sample_filter *filter, const struct uuid *id);
 bool sample_filter_has_row(const struct sample_filter *filter, uint64_t span_id,
                            const uint8_t trace_id[TRACE_ID_SIZE]);

@@ -38,13 +38,18 @@ struct series_profile {
 	int64_t time_unix_ns;
 	int64_t duration_ns;
 	struct uuid id; /* of this profile; all sample types share it */
-	/* of series, time, the sender's id and payload; zero: never the same as another */
+	/*
+	 * of series, time, the sender's id and payload; zero: never the same as another
+	 */
 	struct hash128 origin;
 	struct stored_series *series;
 	size_t series_count;
 	struct stored_row *rows;
 	size_t row_count;
-	/* one a row, 0: none; NULL: no row has one. The value of the hex digits as written */
+	/*
+	 * one a row, 0: none; NULL: no row has one. The value of the hex digits as
+	 * written
+	 */
 	const uint64_t *span_ids;
 	/* one a row, zero: none; NULL: no row has one */
 	const uint8_t (*trace_ids)[TRACE_ID_SIZE];

@@ -64,8 +64,10 @@ struct symbol_function_stack {
 	uint32_t frame; /* function id, or SYMBOLS_BARE + location id */
 };
 
-/* Each column: chunk pointers; entry i is
- * chunks[i >> SYMBOLS_CHUNK_BITS][i & (SYMBOLS_CHUNK - 1)]. */
+/*
+ * Each column: chunk pointers; entry i is
+ * chunks[i >> SYMBOLS_CHUNK_BITS][i & (SYMBOLS_CHUNK - 1)].
+ */
 struct symbols {
 	struct str *const *strings;
 	struct symbol_function *const *functions;

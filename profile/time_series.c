@@ -120,8 +120,10 @@ static struct hash128 key_of(const struct time_series *series, uint32_t a, uint3
 	return hash128(series->groups.secret, &key, sizeof(key));
 }
 
-/* The clock of a source in a step, which ticks when the time is new. INTERN_NONE: the
- * arena is full. */
+/*
+ * The clock of a source in a step, which ticks when the time is new. INTERN_NONE: the
+ * arena is full.
+ */
 static uint32_t tick(struct time_series *series, uint32_t source, int64_t step,
                      int64_t time_unix_ns)
 {

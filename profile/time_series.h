@@ -23,9 +23,11 @@ enum time_series_mean {
 	TIME_SERIES_SUM,     /* of all profiles in the step */
 	TIME_SERIES_AVERAGE, /* sum / profiles: the request's AVERAGE */
 
-	/* Gauges: the sum of all profiles of a source in the step over the distinct times at
-	 * which the source has any there, then the sum over sources. A series that was there
-	 * for a part of the step counts that part. */
+	/*
+	 * Gauges: the sum of all profiles of a source in the step over the distinct times at
+	 * which the source has any there, then the sum over sources. A series that was
+	 * there for a part of the step counts that part.
+	 */
 	TIME_SERIES_MEAN_TICKS,
 
 	/* Peaks: per series the largest profile in the step, then the sum over series. */
@@ -73,9 +75,11 @@ struct time_series;
 int time_series_new(const struct time_series_options *options, struct arena *arena,
                     struct time_series **out, struct error *err);
 
-/* The group of a series: `number` is any number that tells series of this query apart,
+/*
+ * The group of a series: `number` is any number that tells series of this query apart,
  * `source` one that tells their sources apart; both are dense from 0. The labels' bytes
- * are copied. */
+ * are copied.
+ */
 int time_series_add_series(struct time_series *series, uint32_t number, uint32_t source,
                            const struct label_set *labels, struct error *err);
 
@@ -83,8 +87,10 @@ int time_series_add_series(struct time_series *series, uint32_t number, uint32_t
 int time_series_add(struct time_series *series, uint32_t number, int64_t time_unix_ns,
                     int64_t total, const struct uuid *id, struct error *err);
 
-/* A time at which a source has a profile of a series that was not added: it counts for
- * TIME_SERIES_MEAN_TICKS, and for nothing else. */
+/*
+ * A time at which a source has a profile of a series that was not added: it counts for
+ * TIME_SERIES_MEAN_TICKS, and for nothing else.
+ */
 int time_series_add_tick(struct time_series *series, uint32_t source, int64_t time_unix_ns,
                          struct error *err);
 

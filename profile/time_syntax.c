@@ -45,8 +45,10 @@ static int64_t push_digit(int64_t number, char digit)
 	return add(scale(number, 10), digit - '0');
 }
 
-/* Days from 1970-01-01 in the Gregorian calendar; years count from March, so that the
- * leap day is the last of its year. */
+/*
+ * Days from 1970-01-01 in the Gregorian calendar; years count from March, so that the
+ * leap day is the last of its year.
+ */
 static int64_t days_since_1970(int64_t year, int64_t month, int64_t day)
 {
 	const int64_t from_march = year - (month <= 2);

@@ -1,8 +1,8 @@
 /*
  * What indices of one profile became in a window: each is looked up once.
  *
- * Shape    an array by index, made with the first question about a profile and forgotten with
- *          the next profile.
+ * Shape    an array by index, made with the first question about a profile and forgotten
+ *          with the next profile.
  * Threads  none.
  */
 #pragma once

@@ -33,9 +33,9 @@ size_t write_hashes_bytes(const struct write_hashes *hashes);
 struct profile_hashes write_hashes_of(const struct write_hashes *hashes, size_t profile);
 
 /*
- * The same hashes from their parts, for what a window already has. Parts take 64 bits: what
- * they make up takes 128, and among the strings of a day equal ones by accident are rarer
- * than a broken disk. Never 0.
+ * The same hashes from their parts, for what a window already has. Parts take 64 bits:
+ * what they make up takes 128, and among the strings of a day equal ones by accident are
+ * rarer than a broken disk. Never 0.
  */
 uint64_t part_of_string(uint64_t key, struct str string);
 uint64_t part_of_function(uint64_t key, uint64_t name, uint64_t system_name, uint64_t file,

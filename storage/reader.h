@@ -46,7 +46,10 @@ struct reader_row {
 	struct str body; /* READER_SAMPLES */
 };
 
-/* What is read, and where the next batch goes on: zeroed but for the first three at first. */
+/*
+ * What is read, and where the next batch goes on: zeroed but for the first three at
+ * first.
+ */
 struct reader_cursor {
 	const struct reader_run *runs;
 	size_t run_count;

@@ -16,7 +16,10 @@ enum sqlite_store_sync {
 
 struct sqlite_store_options {
 	const char *path; /* folder; made when it is not there */
-	/* beside a running server: no writer thread, no lock; append and delete are refused */
+	/*
+	 * beside a running server: no writer thread, no lock; append and delete are
+	 * refused
+	 */
 	bool read_only;
 	enum sqlite_store_sync sync;
 	int64_t retention_ns;    /* age of profile time; 0: for ever */

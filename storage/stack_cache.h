@@ -1,8 +1,9 @@
 /*
  * Whole stacks that were seen before: from a row's hash to a stack id.
  *
- * Shape    open addressing; a slot holds the id and 96 bits of the hash, so that a look-up is
- *          one cache line, which can be fetched ahead. Of bounded size: full, it begins anew.
+ * Shape    open addressing; a slot holds the id and 96 bits of the hash, so that a
+ *          look-up is one cache line, which can be fetched ahead. Of bounded size: full,
+ *          it begins anew.
  * Threads  none.
  */
 #pragma once

@@ -21,8 +21,8 @@ struct profile_source_options {
 	const char *url;    /* a server; NULL: VRAMSCOPE_URL, else the default address */
 	const char *tenant; /* NULL: VRAMSCOPE_TENANT, else anonymous */
 	/*
-	 * How gauges merge over time, a word that profile_merge_parse() knows; NULL: as the
-	 * server's options say, of a folder as they say by default.
+	 * How gauges merge over time, a word that profile_merge_parse() knows; NULL: as
+	 * the server's options say, of a folder as they say by default.
 	 */
 	const char *instant;
 };

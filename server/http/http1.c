@@ -98,9 +98,9 @@ static void on_finished(void *context, struct exchange *exchange)
 
 /*
  * libmicrohttpd would make a record of each argument of the query. Where the connection's
- * memory does not hold them it answers, then waits for a head that it has thrown away, and
- * the request never ends. The query is parsed by its handler, from the copy: the library's
- * own text, which the callback only lends, ends behind the mark.
+ * memory does not hold them it answers, then waits for a head that it has thrown away,
+ * and the request never ends. The query is parsed by its handler, from the copy: the
+ * library's own text, which the callback only lends, ends behind the mark.
  */
 static void hide_arguments(const char *target)
 {

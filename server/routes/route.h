@@ -2,8 +2,8 @@
  * The table of routes: server/routes/routes.def.
  *
  * Shape    ROUTE(method, path, handler, flags): exact paths. One list; the dispatcher,
- *          the handlers' declarations (server/routes/handlers.h) and the metrics' route labels
- *          are made from it. The body of a ROUTE_WRITE may be as large as
+ *          the handlers' declarations (server/routes/handlers.h) and the metrics' route
+ *          labels are made from it. The body of a ROUTE_WRITE may be as large as
  *          -distributor.ingestion-body-limit-mb, of others ROUTE_BODY_MAX. What is
  *          larger is answered before the handler.
  * Source   read specification, section 0; ingest specification, 1.1
@@ -19,7 +19,9 @@ enum route_flag {
 	ROUTE_TENANT = 1 << 0,
 	/* the handler begins with rpc_accept(), which does the tenant too */
 	ROUTE_CONNECT = 1 << 1,
-	/* several tenants are refused as for a write; the client's going does not matter */
+	/*
+	 * several tenants are refused as for a write; the client's going does not matter
+	 */
 	ROUTE_WRITE = 1 << 2,
 	ROUTE_ANY_METHOD = 1 << 3,
 	/* cheap: answered on the event thread, even when the queue is full */

@@ -153,8 +153,10 @@ static inline uint32_t fixture_stack(struct symbols_fixture *f, uint32_t parent,
 	return f->symbols.stack_count++;
 }
 
-/* The stack of "main;work;compute": one location a function, without mapping or
- * address. */
+/*
+ * The stack of "main;work;compute": one location a function, without mapping or
+ * address.
+ */
 static inline uint32_t fixture_path(struct symbols_fixture *f, const char *path)
 {
 	struct str rest = str_of(path);

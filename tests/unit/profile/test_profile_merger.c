@@ -36,8 +36,10 @@ static void add_path(struct profile_merger *merger, const char *path, int64_t va
 	assert_int_equal(profile_merger_add_sums(merger, &sums, 1, 1, &err), 0);
 }
 
-/* Window A of the specification's worked examples, 6.1, each stack from a window of
- * its own. */
+/*
+ * Window A of the specification's worked examples, 6.1, each stack from a window of
+ * its own.
+ */
 static struct profile_merger *merger_a(struct arena *arena)
 {
 	struct profile_merger *merger = merger_new(arena);
@@ -73,8 +75,10 @@ static int compare_lines(const void *left, const void *right)
 	return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
-/* "main;work 3": root first, NAME:LINE of lines that have a number, 0xADDRESS@FILE of
- * bare ones. */
+/*
+ * "main;work 3": root first, NAME:LINE of lines that have a number, 0xADDRESS@FILE of
+ * bare ones.
+ */
 static char *sample_text(const struct profile *profile, size_t index)
 {
 	const struct profile_sample *sample = &profile->samples[index];

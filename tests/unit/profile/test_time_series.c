@@ -30,8 +30,10 @@ static const struct input shop[] = {
 	{ 121, 40, "eu" },
 };
 
-/* Profiles on and beside edges, each with a bit of its own, as recorded from a live
- * server. */
+/*
+ * Profiles on and beside edges, each with a bit of its own, as recorded from a live
+ * server.
+ */
 static const struct input edges[] = {
 	{ -15, 1, "" },    { -14.5, 2, "" },  { -7, 4, "" },    { 0, 8, "" },
 	{ 0.5, 16, "" },   { 15, 32, "" },    { 15.5, 64, "" }, { 30, 128, "" },
