@@ -1,6 +1,6 @@
 /*
  * Sample bodies: the envelope, and every column of what is in it. The first byte chooses:
- * with the envelope or without. /
+ * with the envelope or without.
  */
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /*
  * Series and groups as they stand in a window. What is taken in encodes to the same
- * bytes, but for padded numbers. /
+ * bytes, but for padded numbers.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /*
  * Symbol pages, one after the other into one table: kind, count, length and payload. What
  * was taken in must encode to pages that a second table takes in, with the same entries.
- * /
  */
 #include <stdint.h>
 #include <stdlib.h>
