@@ -5,7 +5,7 @@
  *
  * FILEs are pprof bodies in the order of profbench gen --route ingest: one tick is a body
  * for each instance of each service. FOLDER is made and must be empty. Prints CPU time:
- * append() on the caller's thread, the writer's thread, and queries (median of ROUNDS). /
+ * append() on the caller's thread, the writer's thread, and queries (median of ROUNDS).
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * For tests of the store: a folder of its own, profiles by hand, and answers as text.
  *
  * A profile is written as rows of "outermost;...;leaf" and a value for each series. Every
- * frame is a function of that name in "app.c", line 1. /
+ * frame is a function of that name in "app.c", line 1.
  */
 #pragma once
 
