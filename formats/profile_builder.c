@@ -51,7 +51,7 @@ int profile_builder_push(struct profile_builder *builder, struct str name, struc
 {
 	uint32_t id;
 
-	if (is_deep_enough(builder))
+	if (builder->is_overfull || is_deep_enough(builder))
 		return 0;
 	id = frame_id(builder, name);
 	if (id == INTERN_NONE || builder->path_length >= UINT32_MAX ||
@@ -70,7 +70,7 @@ int profile_builder_push_path(struct profile_builder *builder, struct str path, 
 		return 0;
 	if (path.data[path.length - 1] == ';')
 		path.length--;
-	while (!is_deep_enough(builder) && str_split(&path, ';', &frame))
+	while (!builder->is_overfull && !is_deep_enough(builder) && str_split(&path, ';', &frame))
 		if (profile_builder_push(builder, frame, err) < 0)
 			return -1;
 	return 0;
@@ -78,9 +78,10 @@ int profile_builder_push_path(struct profile_builder *builder, struct str path, 
 
 static int keep_open_stack(struct profile_builder *builder, uint32_t id, struct error *err)
 {
-	if (builder->limits.max_stacks > 0 && id >= builder->limits.max_stacks)
-		return error_set(err, ERROR_TOO_LARGE, "profile has more than %zu different stacks",
-		                 builder->limits.max_stacks);
+	if (builder->limits.max_stacks > 0 && id >= builder->limits.max_stacks) {
+		builder->is_overfull = true;
+		return 0;
+	}
 	if (!ARENA_GROW(builder->arena, builder->stacks, id, builder->stack_capacity) ||
 	    !ARENA_GROW(builder->arena, builder->values, id, builder->value_capacity))
 		return arena_error(builder->arena, err);
@@ -99,15 +100,19 @@ int profile_builder_add(struct profile_builder *builder, uint64_t value, struct 
 	const uint32_t *frames = builder->path ? builder->path + builder->open : &nothing;
 	const size_t bytes = (builder->path_length - builder->open) * sizeof(*frames);
 	bool is_new;
-	const uint32_t id = intern_add(&builder->stack_ids, builder->arena,
-	                               hash128(builder->key, frames, bytes), &is_new);
+	uint32_t id;
 
+	if (builder->is_overfull)
+		return 0;
+	id = intern_add(&builder->stack_ids, builder->arena, hash128(builder->key, frames, bytes),
+	                &is_new);
 	if (id == INTERN_NONE)
 		return arena_error(builder->arena, err);
 	if (is_new && keep_open_stack(builder, id, err) < 0)
 		return -1;
 	builder->path_length = builder->open;
-	builder->values[id] += value;
+	if (!builder->is_overfull)
+		builder->values[id] += value;
 	return 0;
 }
 
@@ -161,7 +166,7 @@ static bool make_samples(const struct profile_builder *builder, uint64_t scale,
                          struct profile *profile)
 {
 	struct arena *arena = builder->arena;
-	const size_t count = builder->stack_ids.count;
+	const size_t count = builder->stack_ids.count - builder->is_overfull;
 	uint32_t at = 0;
 
 	profile->samples = arena_array_raw(arena, count, sizeof(*profile->samples));
@@ -231,6 +236,7 @@ int profile_builder_finish(const struct profile_builder *builder,
 		return arena_error(builder->arena, err);
 	name_types(type, &input.profile);
 	input.encoded_bytes = encoded_bytes(&input.profile);
+	input.samples_sent = builder->stack_ids.count;
 	*out = input;
 	return 0;
 }

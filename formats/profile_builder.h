@@ -4,7 +4,8 @@
  * Shape    one function and one location for each distinct frame, one sample for each
  *          distinct stack; values of equal stacks add up, in arithmetic modulo 2^64.
  *          Names are views that must outlive the profile.
- * Errors   ERROR_TOO_LARGE past max_stacks; arena_error() when the arena is full.
+ * Errors   arena_error() when the arena is full. Stacks past max_stacks are no error here:
+ *          they are counted, not kept, and the pipeline refuses the profile.
  * Threads  none.
  * Source   ingest specification, 3.6
  *
@@ -29,7 +30,7 @@ struct profile_builder_stack {
 
 /* What one profile may have; 0: no limit of its own. */
 struct profile_builder_limits {
-	size_t max_stacks; /* different ones; more are an error */
+	size_t max_stacks; /* different ones; the first above it ends the collecting */
 	size_t max_depth;  /* deeper stacks lose their leaves, as the pipeline would have it */
 };
 
@@ -43,6 +44,7 @@ struct profile_builder {
 	size_t frame_capacity;
 
 	struct intern stack_ids;
+	bool is_overfull;                     /* one of stack_ids is the stack that was not kept */
 	struct profile_builder_stack *stacks; /* by id */
 	uint64_t *values;                     /* by stack id */
 	size_t stack_capacity;

@@ -140,10 +140,11 @@ static void broken_utf8_is_seen(void **state)
 	assert_false(profile_builder_is_utf8(&builder));
 }
 
-static void different_stacks_are_limited(void **state)
+static void the_first_stack_past_the_limit_is_counted_and_ends_the_collecting(void **state)
 {
 	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_BYTES, NULL);
 	struct profile_builder builder;
+	struct pprof_input input;
 	struct error err = { 0 };
 
 	(void)state;
@@ -151,9 +152,15 @@ static void different_stacks_are_limited(void **state)
 	add(&builder, "a", 1);
 	add(&builder, "b", 1);
 	add(&builder, "a", 1);
-	assert_int_equal(profile_builder_push_path(&builder, STR("c"), &err), 0);
-	assert_int_equal(profile_builder_add(&builder, 1, &err), -1);
-	assert_int_equal(err.code, ERROR_TOO_LARGE);
+	add(&builder, "c;d", 1);
+	add(&builder, "e;f;g", 1);
+	add(&builder, "a", 1);
+	assert_int_equal(profile_builder_finish(&builder, &count, &input, &err), 0);
+	assert_int_equal(input.samples_sent, 3);
+	assert_int_equal(input.profile.sample_count, 2);
+	assert_int_equal(input.profile.values[0], 2);
+	assert_int_equal(input.profile.values[1], 1);
+	assert_int_equal(input.profile.stack_length, 2);
 }
 
 static void deep_stacks_keep_their_roots(void **state)
@@ -183,7 +190,7 @@ int main(void)
 		cmocka_unit_test(values_wrap_and_are_scaled),
 		cmocka_unit_test(the_encoded_size_is_what_pprof_would_need),
 		cmocka_unit_test(broken_utf8_is_seen),
-		cmocka_unit_test(different_stacks_are_limited),
+		cmocka_unit_test(the_first_stack_past_the_limit_is_counted_and_ends_the_collecting),
 		cmocka_unit_test(deep_stacks_keep_their_roots),
 	};
 

@@ -143,6 +143,22 @@ static void errors_of_the_storage_stage_of_text_are_connects(void **state)
 	assert_null(response_header(harness, "X-Content-Type-Options"));
 }
 
+/* The limit is the pipeline's, so the lines are good ones: a bad argument. */
+static void text_of_too_many_stacks_is_a_bad_argument(void **state)
+{
+	struct harness *harness = *state;
+	CLEANUP(strbuf_fini) struct strbuf body;
+
+	strbuf_init(&body, 1 << 20);
+	for (int i = 0; i < 16001; i++)
+		strbuf_printf(&body, "f%d 1\n", i);
+	harness_post(harness, &ingest, "name=svc.cpu", NULL, strbuf_view(&body));
+	assert_response(harness, 400, "exceeds the samples count limit");
+	strbuf_add_text(&body, "f x\n");
+	harness_post(harness, &ingest, "name=svc.cpu", NULL, strbuf_view(&body));
+	assert_response(harness, 422, "invalid syntax");
+}
+
 static void a_gzip_body_is_decoded_when_header_and_bytes_agree(void **state)
 {
 	static const char *const gzip[] = { "Content-Encoding", "GZIP", NULL, NULL };
@@ -235,6 +251,8 @@ int main(void)
 		                                set_up, tear_down),
 		cmocka_unit_test_setup_teardown(errors_of_the_storage_stage_of_text_are_connects,
 		                                set_up, tear_down),
+		cmocka_unit_test_setup_teardown(text_of_too_many_stacks_is_a_bad_argument, set_up,
+		                                tear_down),
 		cmocka_unit_test_setup_teardown(a_gzip_body_is_decoded_when_header_and_bytes_agree,
 		                                set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_tenant_over_its_rate_is_told_429, set_up,
