@@ -145,8 +145,9 @@ int text_profile_make(const struct profile_builder *builder, const struct format
 	pprof->profile.time_unix_ns = params->from_unix_ns;
 	made->input = pprof;
 	made->payload = payload;
-	/* Equal bytes at another rate are another profile, not a retry. */
-	made->sender_id = arena_printf(arena, "rate %u", params->sample_rate);
+	/* Equal bytes that are read otherwise are another profile, not a retry. */
+	made->sender_id = arena_printf(arena, "%.*s %.*s %u", STR_ARGS(params->name.app),
+	                               STR_ARGS(params->format), params->sample_rate);
 	if (!made->sender_id.data)
 		return arena_error(arena, err);
 	out->profiles = made;

@@ -209,22 +209,50 @@ static void the_app_names_the_service_unless_a_label_does(void **state)
 	}
 }
 
-static void the_time_is_from_and_payloads_differ_by_rate(void **state)
+static void the_time_is_from(void **state)
 {
 	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_BYTES, NULL);
-	struct format_output a;
-	struct format_output b;
+	struct format_output out;
 	struct error err = { 0 };
 
 	(void)state;
-	assert_int_equal(
-		decoded_run(arena, "name=a.cpu&from=1600000000", STR(""), STR(BODY), &a, &err), 0);
-	assert_int_equal(decoded_run(arena, "name=a.cpu&from=1600000000&sampleRate=5", STR(""),
-	                             STR(BODY), &b, &err),
+	assert_int_equal(decoded_run(arena, "name=a.cpu&from=1600000000", STR(""), STR(BODY), &out,
+	                             &err),
 	                 0);
-	assert_int_equal(a.profiles[0].input->profile.time_unix_ns, INT64_C(1600000000000000000));
-	assert_true(str_equal(a.profiles[0].payload, b.profiles[0].payload));
-	assert_false(str_equal(a.profiles[0].sender_id, b.profiles[0].sender_id));
+	assert_int_equal(out.profiles[0].input->profile.time_unix_ns, INT64_C(1600000000000000000));
+}
+
+/* Rate, format and suffix say what the bytes mean, and are in no label of the group. */
+static void equal_bytes_that_are_read_otherwise_are_no_retry(void **state)
+{
+	static const struct {
+		const char *query;
+		bool is_retry;
+	} cases[] = {
+		{ "name=a.cpu&from=1600000000", true },
+		{ "name=a.cpu&from=1600000000&sampleRate=100&units=samples", true },
+		{ "name=a.cpu&from=1600000000&sampleRate=5", false },
+		{ "name=a.cpu&from=1600000000&format=lines", false },
+		{ "name=a.itimer&from=1600000000", false },
+		{ "name=a&from=1600000000", false },
+	};
+	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_BYTES, NULL);
+	struct format_output first;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(decoded_run(arena, "name=a.cpu&from=1600000000", STR(""), STR(BODY),
+	                             &first, &err),
+	                 0);
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		struct format_output out;
+
+		assert_int_equal(decoded_run(arena, cases[i].query, STR(""), STR(BODY), &out, &err),
+		                 0);
+		assert_true(str_equal(out.profiles[0].payload, first.profiles[0].payload));
+		assert_int_equal(str_equal(out.profiles[0].sender_id, first.profiles[0].sender_id),
+		                 cases[i].is_retry);
+	}
 }
 
 static void long_lines_and_many_stacks_are_bounded_by_limits_only(void **state)
@@ -247,8 +275,10 @@ static void long_lines_and_many_stacks_are_bounded_by_limits_only(void **state)
 	for (size_t i = 0; i <= decoded_limits.max_samples; i++)
 		strbuf_printf(&body, "f%zu 1\n", i);
 	assert_int_equal(decoded_run(arena, "name=a.cpu", STR(""), strbuf_view(&body), &out, &err),
-	                 -1);
-	assert_int_equal(err.code, ERROR_TOO_LARGE);
+	                 0);
+	assert_int_equal(out.stage, FORMAT_STORING);
+	assert_int_equal(out.profiles[0].input->samples_sent, decoded_limits.max_samples + 1);
+	assert_int_equal(out.profiles[0].input->profile.sample_count, decoded_limits.max_samples);
 }
 
 static void a_full_arena_is_an_error(void **state)
@@ -279,7 +309,8 @@ int main(void)
 		cmocka_unit_test(nothing_to_store_is_a_success),
 		cmocka_unit_test(failures_say_how_far_the_body_was_good),
 		cmocka_unit_test(the_app_names_the_service_unless_a_label_does),
-		cmocka_unit_test(the_time_is_from_and_payloads_differ_by_rate),
+		cmocka_unit_test(the_time_is_from),
+		cmocka_unit_test(equal_bytes_that_are_read_otherwise_are_no_retry),
 		cmocka_unit_test(long_lines_and_many_stacks_are_bounded_by_limits_only),
 		cmocka_unit_test(a_full_arena_is_an_error),
 	};
