@@ -29,6 +29,34 @@ struct parser {
 	size_t capacity; /* of name.labels.labels */
 };
 
+/* White space as Unicode has it. */
+static bool is_space(uint32_t rune)
+{
+	return rune == ' ' || (rune >= '\t' && rune <= '\r') || rune == 0x85 || rune == 0xa0 ||
+	       rune == 0x1680 || (rune >= 0x2000 && rune <= 0x200a) || rune == 0x2028 ||
+	       rune == 0x2029 || rune == 0x202f || rune == 0x205f || rune == 0x3000;
+}
+
+/* `text`, which is UTF-8, without white space at either end. */
+static struct str trim(struct str text)
+{
+	size_t begin = text.length;
+	size_t end = 0;
+	uint32_t rune;
+
+	for (size_t at = 0; at < text.length;) {
+		const int length = utf8_next(str_skip(text, at), &rune);
+		const size_t behind = at + (length > 0 ? (size_t)length : 1);
+
+		if (!is_space(rune)) {
+			begin = at < begin ? at : begin;
+			end = behind;
+		}
+		at = behind;
+	}
+	return end == 0 ? STR("") : str_first(str_skip(text, begin), end - begin);
+}
+
 static bool is_allowed(uint32_t rune, enum character_class class)
 {
 	if ((rune >= 'a' && rune <= 'z') || (rune >= 'A' && rune <= 'Z') ||
@@ -155,8 +183,8 @@ int ingest_name_parse(struct str text, struct arena *arena, struct ingest_name *
 
 		if (!ends_token(parser.state, c))
 			continue;
-		if (take_token(&parser, str_trim(str_first(str_skip(text, begin), i - begin)), c,
-		               err) < 0)
+		if (take_token(&parser, trim(str_first(str_skip(text, begin), i - begin)), c, err) <
+		    0)
 			return -1;
 		begin = i + 1;
 	}

@@ -44,6 +44,13 @@ static void names_are_read_as_the_specification_lists_them(void **state)
 		{ "foo{__private__=1,__session_id__=0123456789abcdef,__delta__=true,kept=1}",
 		  "foo|__session_id__=0123456789abcdef|kept=1" },
 		{ "foo{q=\"quoted\"}", "foo|q=\"quoted\"" },
+		{ "\t\xc2\xa0"
+		  "foo\xe3\x80\x80{ \xe2\x80\x83"
+		  "a = b\xc2\xa0"
+		  "c\xc2\x85\v}",
+		  "foo|a=b\xc2\xa0"
+		  "c" },
+		{ "foo{a=\xe2\x80\x8b}", "foo|a=\xe2\x80\x8b" }, /* U+200B is no white space */
 		{ "foo{a= two words }", "foo|a=two words" },
 		{ "foo{b=\xff}", "foo|b=\xef\xbf\xbd" },
 		{ "foo{b=gr\xc3\xb6\xc3\x9f"
@@ -77,6 +84,7 @@ static void bad_names_are_refused_with_the_reason(void **state)
 		{ "", "service name is required" },
 		{ "{a=b}", "service name is required" },
 		{ "  ", "service name is required" },
+		{ "\xe2\x80\xa9\xc2\xa0{a=b}", "service name is required" },
 		{ "foo{a,b=c}", "invalid label name: a,b: character is not allowed: ','" },
 		{ "foo{=b}", "label name is required" },
 		{ "foo{my-tag=1}", "invalid label name: my-tag: character is not allowed: '-'" },
