@@ -7,18 +7,38 @@
 
 #define YEAR_1970_NS (365 * INT64_C(86400) * NS_PER_S)
 
+/* What a part of a form is; of two parts with one name the higher one counts. */
+enum form_rank {
+	FORM_MISSING,
+	FORM_FIELD,
+	FORM_FILE,
+};
+
+struct form_part {
+	struct str content;
+	enum form_rank rank;
+};
+
 /* The parts of the form that matter; empty when they are missing. */
 struct upload {
-	struct str profile;
-	struct str previous;
-	struct str config;
-	bool has_config;
+	struct form_part profile;
+	struct form_part previous;
+	struct form_part config;
 };
+
+/* The first part of a name counts; but one that is no file yields to the first file. */
+static void take_part(struct form_part *kept, const struct multipart_part *part)
+{
+	const enum form_rank rank = part->filename.length > 0 ? FORM_FILE : FORM_FIELD;
+
+	if (rank <= kept->rank)
+		return;
+	kept->content = part->content;
+	kept->rank = rank;
+}
 
 static int read_form(const struct format_input *input, struct upload *out, struct error *err)
 {
-	bool has_profile = false;
-	bool has_previous = false;
 	struct multipart reader;
 	struct multipart_part part;
 	int more;
@@ -26,16 +46,12 @@ static int read_form(const struct format_input *input, struct upload *out, struc
 	if (multipart_init(&reader, input->content_type, input->body, err) < 0)
 		return -1;
 	while ((more = multipart_next(&reader, &part, err)) > 0) {
-		if (str_equals(part.name, "profile") && !has_profile) {
-			out->profile = part.content;
-			has_profile = true;
-		} else if (str_equals(part.name, "prev_profile") && !has_previous) {
-			out->previous = part.content;
-			has_previous = true;
-		} else if (str_equals(part.name, "sample_type_config") && !out->has_config) {
-			out->config = part.content;
-			out->has_config = true;
-		}
+		if (str_equals(part.name, "profile"))
+			take_part(&out->profile, &part);
+		else if (str_equals(part.name, "prev_profile"))
+			take_part(&out->previous, &part);
+		else if (str_equals(part.name, "sample_type_config"))
+			take_part(&out->config, &part);
 	}
 	return more;
 }
@@ -44,12 +60,12 @@ static int read_upload(const struct format_input *input, struct upload *out, str
 {
 	*out = (struct upload){ 0 };
 	if (str_find(input->content_type, STR(MULTIPART_MEDIA_TYPE)) < 0) {
-		out->profile = input->body;
+		out->profile.content = input->body;
 		return 0;
 	}
 	if (read_form(input, out, err) < 0)
 		return -1;
-	if (out->previous.length > 0)
+	if (out->previous.content.length > 0)
 		return error_set(err, ERROR_INVALID,
 		                 "unsupported client version. Please update "
 		                 "github.com/grafana/pyroscope-go to the latest version");
@@ -59,8 +75,8 @@ static int read_upload(const struct format_input *input, struct upload *out, str
 static int read_config(const struct format_input *input, const struct upload *upload,
                        struct sample_type_config *out, struct error *err)
 {
-	if (upload->has_config)
-		return sample_type_config_parse(upload->config, input->arena, out, err);
+	if (upload->config.rank != FORM_MISSING)
+		return sample_type_config_parse(upload->config.content, input->arena, out, err);
 	*out = sample_type_config_default;
 	return 0;
 }
@@ -193,10 +209,10 @@ int pprof_upload_decode(const struct format_input *input, struct format_output *
 		return arena_error(arena, err);
 	if (read_upload(input, &upload, err) < 0)
 		return -1;
-	if (upload.profile.length == 0)
+	if (upload.profile.content.length == 0)
 		return 0;
 	if (read_config(input, &upload, &config, err) < 0 ||
-	    unpack(input, upload.profile, &plain, err) < 0)
+	    unpack(input, upload.profile.content, &plain, err) < 0)
 		return -1;
 	out->plain_bytes = plain.length;
 	options.repair_zero_function_ids = is_dotnet(params->spy_name, &config);
@@ -207,7 +223,7 @@ int pprof_upload_decode(const struct format_input *input, struct format_output *
 		return -1;
 
 	made->input = pprof;
-	made->payload = upload.profile;
+	made->payload = upload.profile.content;
 	out->stage = FORMAT_STORING;
 	out->profiles = made;
 	out->count = 1;

@@ -115,6 +115,37 @@ static void a_form_carries_profile_and_configuration(void **state)
 	assert_vector(&out);
 }
 
+/* Of equal names the first counts, and a file before a mere field. */
+static void a_file_counts_before_a_field_of_the_same_name(void **state)
+{
+	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_BYTES, NULL);
+	CLEANUP(strbuf_fini) struct strbuf form;
+	const struct str profile = vector_unhex(arena, VECTOR_PPROF_HEX);
+	struct format_output out;
+	struct error err = { 0 };
+
+	(void)state;
+	strbuf_init(&form, 10000);
+	add_part(&form, "profile", "", STR("no profile at all"));
+	add_part(&form, "sample_type_config", "", STR("{"));
+	add_part(&form, "profile", "a.pprof", profile);
+	add_part(&form, "sample_type_config", "b.json", STR(CONFIG));
+	add_part(&form, "profile", "c.pprof", STR("no profile either"));
+	end_form(&form);
+	assert_int_equal(run(arena, "name=svc-a{env=dev}&spyName=gospy", FORM_TYPE,
+	                     strbuf_view(&form), &out, &err),
+	                 0);
+	assert_vector(&out);
+
+	strbuf_reset(&form);
+	add_part(&form, "profile", "", profile);
+	end_form(&form);
+	assert_int_equal(run(arena, "name=svc-a{env=dev}&spyName=gospy", FORM_TYPE,
+	                     strbuf_view(&form), &out, &err),
+	                 0);
+	assert_vector(&out);
+}
+
 static void older_python_and_ruby_clients_get_files_before_names(void **state)
 {
 	static const struct {
@@ -352,6 +383,7 @@ int main(void)
 		cmocka_unit_test(a_plain_body_is_a_profile),
 		cmocka_unit_test(a_gzip_body_is_told_by_its_first_bytes),
 		cmocka_unit_test(a_form_carries_profile_and_configuration),
+		cmocka_unit_test(a_file_counts_before_a_field_of_the_same_name),
 		cmocka_unit_test(older_python_and_ruby_clients_get_files_before_names),
 		cmocka_unit_test(absolute_files_stay_out_of_python_names_only),
 		cmocka_unit_test(a_time_in_1970_becomes_from),
