@@ -1,13 +1,13 @@
 # Sourced by run.sh and test.sh: what they need from the system, on Debian 12.
 
 # What building the program takes.
-packages_build="cmake gcc g++ ninja-build pkg-config protobuf-c-compiler protobuf-compiler libprotobuf-c-dev
-	libcurl4-openssl-dev libdeflate-dev libjansson-dev libmicrohttpd-dev libre2-dev libsqlite3-dev
-	libxxhash-dev libyaml-dev libzstd-dev zlib1g-dev"
+packages_build="bpftool clang cmake gcc g++ ninja-build pkg-config protobuf-c-compiler protobuf-compiler
+	libbpf-dev libcurl4-openssl-dev libdeflate-dev libdw-dev libelf-dev libiberty-dev libjansson-dev liblzma-dev
+	libmicrohttpd-dev libprotobuf-c-dev libre2-dev libsqlite3-dev libxxhash-dev libyaml-dev libzstd-dev zlib1g-dev"
 
 # What the demo, the first steps of README.md and the tests take besides.
 packages_demo="ca-certificates curl python3"
-packages_test="$packages_demo clang clang-format clang-tidy git libclang-rt-14-dev libcmocka-dev"
+packages_test="$packages_demo clang-format clang-tidy git libclang-rt-14-dev libcmocka-dev"
 
 # packages_need PACKAGE... : installs what is missing, as root and without questions.
 packages_need() {
