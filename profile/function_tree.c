@@ -92,6 +92,7 @@ int function_tree_new(struct arena *arena, struct function_tree **out, struct er
 	if (!tree || !index)
 		return arena_error(arena, err);
 	index->secret = random_secret();
+	index->marks.arena = arena;
 	tree->arena = arena;
 	tree->index = index;
 	if (function_tree_add_name(tree, STR("")) == FUNCTION_TREE_NONE ||

@@ -5,6 +5,7 @@
 
 #include "profile/function_tree.h"
 #include "profile/intern.h"
+#include "profile/stack_marks.h"
 
 struct function_tree_index {
 	struct intern names;
@@ -14,6 +15,7 @@ struct function_tree_index {
 	uint64_t secret;
 	void *scratch; /* for one call at a time; kept, since windows come one after another */
 	size_t scratch_size;
+	struct stack_marks marks; /* likewise */
 };
 
 /*

@@ -26,130 +26,161 @@ struct str function_tree_bare_name(struct str mapping_file, uint64_t address, st
 	return str_make(bytes, base.length + 3 + sizeof(digits) - at);
 }
 
-/*
- * One function stack (or node of another tree) while it is added. A node of 0 says that
- * nothing at or below it has a value, FUNCTION_TREE_NONE that something has; then,
- * parents first, it becomes the node of this tree.
- */
-struct row {
-	int64_t self;
-	uint32_t node;
-};
-
+/* A window's stacks while they are added. */
 struct window {
 	const struct symbols *symbols;
-	struct row *rows;         /* by function stack */
+	uint32_t *nodes;          /* by number of a marked stack: the node of its innermost frame */
 	uint32_t *string_names;   /* by string: name + 1, 0: not asked yet */
-	uint32_t *location_names; /* by location: the same for bare frames */
+	uint32_t *location_names; /* by location: the same, for those of one frame */
 };
 
 static int take_window(struct function_tree *tree, const struct symbols *symbols,
-                       struct window *out)
+                       uint32_t stack_count, struct window *out)
 {
-	const size_t row_bytes = (size_t)symbols->function_stack_count * sizeof(struct row);
-	const size_t name_bytes =
-		((size_t)symbols->string_count + symbols->location_count) * sizeof(uint32_t);
-	char *bytes = function_tree_scratch(tree, row_bytes + name_bytes);
+	const size_t name_count = (size_t)symbols->string_count + symbols->location_count;
+	uint32_t *room = function_tree_scratch(tree, (name_count + stack_count) * sizeof(uint32_t));
 
-	if (!bytes)
+	if (!room)
 		return -1;
-	memset(bytes, 0, row_bytes + name_bytes);
+	memset(room, 0, name_count * sizeof(uint32_t));
 	out->symbols = symbols;
-	out->rows = (struct row *)(void *)bytes;
-	out->string_names = (uint32_t *)(void *)(bytes + row_bytes);
-	out->location_names = out->string_names + symbols->string_count;
+	out->string_names = room;
+	out->location_names = room + symbols->string_count;
+	out->nodes = room + name_count;
 	return 0;
 }
 
-static uint32_t bare_frame_name(struct function_tree *tree, struct window *window, uint32_t id)
+static uint32_t bare_name(struct function_tree *tree, const struct symbols *symbols,
+                          const struct symbol_location *location)
 {
-	const struct symbols *symbols = window->symbols;
-	const struct symbol_location *location = SYMBOLS_AT(symbols->locations, id);
 	struct str file = { NULL, 0 };
 	struct str name;
-	uint32_t added;
 
-	if (window->location_names[id])
-		return window->location_names[id] - 1;
 	if (location->mapping != PROFILE_NONE)
 		file = symbols_string(symbols,
 		                      SYMBOLS_AT(symbols->mappings, location->mapping)->file);
 	name = function_tree_bare_name(file, location->address, tree->arena);
-	added = name.data ? function_tree_add_name(tree, name) : FUNCTION_TREE_NONE;
-	window->location_names[id] = added + 1;
-	return added;
+	return name.data ? function_tree_add_name(tree, name) : FUNCTION_TREE_NONE;
 }
 
-static uint32_t frame_name(struct function_tree *tree, struct window *window, uint32_t frame)
+static uint32_t line_name(struct function_tree *tree, struct window *window, uint32_t line)
 {
 	const struct symbols *symbols = window->symbols;
-	uint32_t string;
+	const uint32_t function = SYMBOLS_AT(symbols->lines, line)->function;
+	const uint32_t string = SYMBOLS_AT(symbols->functions, function)->name;
 
-	if (frame & SYMBOLS_BARE)
-		return bare_frame_name(tree, window, frame & ~SYMBOLS_BARE);
-	string = SYMBOLS_AT(symbols->functions, frame)->name;
 	if (!window->string_names[string])
 		window->string_names[string] =
 			function_tree_add_name(tree, symbols_string(symbols, string)) + 1;
 	return window->string_names[string] - 1;
 }
 
-/* Returns how many were not marked before. */
-static size_t mark_stack(struct window *window, uint32_t stack)
+/*
+ * Names the locations of one frame that marked stacks have. Apart from making nodes, so
+ * that the look-ups of many locations wait for memory at the same time.
+ */
+static int name_locations(struct function_tree *tree, struct window *window)
 {
+	const struct stack_marks *marks = &tree->index->marks;
 	const struct symbols *symbols = window->symbols;
-	size_t count = 0;
 
-	for (; stack != 0 && window->rows[stack].node == 0; count++) {
-		window->rows[stack].node = FUNCTION_TREE_NONE;
-		stack = SYMBOLS_AT(symbols->function_stacks, stack)->parent;
+	for (uint32_t id = stack_marks_next(marks, 0); id; id = stack_marks_next(marks, id)) {
+		const uint32_t at = SYMBOLS_AT(symbols->stacks, id)->location;
+		const struct symbol_location *location;
+		uint32_t name;
+
+		if (window->location_names[at])
+			continue;
+		location = SYMBOLS_AT(symbols->locations, at);
+		if (location->line_count > 1)
+			continue;
+		name = location->line_count == 0 ? bare_name(tree, symbols, location)
+		                                 : line_name(tree, window, location->first_line);
+		if (name == FUNCTION_TREE_NONE)
+			return -1;
+		window->location_names[at] = name + 1;
 	}
-	return count;
+	return 0;
+}
+
+/* The node of a location's innermost frame below `node`. FUNCTION_TREE_NONE: no memory. */
+static uint32_t add_location(struct function_tree *tree, struct window *window, uint32_t node,
+                             uint32_t id)
+{
+	const struct symbol_location *location;
+
+	if (window->location_names[id])
+		return function_tree_add_child(tree, node, window->location_names[id] - 1);
+	location = SYMBOLS_AT(window->symbols->locations, id);
+	for (uint32_t i = location->line_count; i-- > 0 && node != FUNCTION_TREE_NONE;) {
+		const uint32_t name = line_name(tree, window, location->first_line + i);
+
+		node = name == FUNCTION_TREE_NONE ? name
+		                                  : function_tree_add_child(tree, node, name);
+	}
+	return node;
+}
+
+/* A node for each marked stack, parents first. */
+static int add_stacks(struct function_tree *tree, struct window *window)
+{
+	const struct stack_marks *marks = &tree->index->marks;
+	uint32_t number = 0;
+
+	for (uint32_t id = stack_marks_next(marks, 0); id; id = stack_marks_next(marks, id)) {
+		const struct symbol_stack *stack = SYMBOLS_AT(window->symbols->stacks, id);
+		const uint32_t parent =
+			stack->parent ? window->nodes[stack_marks_number(marks, stack->parent)] : 0;
+		const uint32_t node = add_location(tree, window, parent, stack->location);
+
+		if (node == FUNCTION_TREE_NONE)
+			return -1;
+		window->nodes[number++] = node;
+	}
+	return 0;
 }
 
 int function_tree_add_sums(struct function_tree *tree, const struct stack_sums *sums,
                            struct error *err)
 {
-	const struct symbols *symbols = sums->symbols;
+	struct stack_marks *marks = &tree->index->marks;
 	struct window window;
-	struct row *rows;
-	size_t marked = 0;
+	uint32_t marked;
 
-	if (take_window(tree, symbols, &window) < 0)
-		return arena_error(tree->arena, err);
-	rows = window.rows;
-	for (size_t i = 0; i < sums->count; i++) {
-		const uint32_t stack = SYMBOLS_AT(symbols->stacks, sums->stacks[i])->function_stack;
-
-		if (sums->sums[i] <= 0)
-			continue;
-		rows[stack].self = function_tree_sum(rows[stack].self, sums->sums[i]);
-		marked += mark_stack(&window, stack);
-	}
+	if (stack_marks_begin(marks, sums->symbols->stack_count, err) < 0)
+		return -1;
+	for (size_t i = 0; i < sums->count; i++)
+		if (sums->sums[i] > 0)
+			stack_marks_add(marks, sums->symbols, sums->stacks[i]);
+	marked = stack_marks_rank(marks);
 	/*
 	 * windows of one query have most stacks in common: room for one of them is
 	 * enough
 	 */
-	if (!function_tree_reserve(tree, marked + 1))
+	if (take_window(tree, sums->symbols, marked, &window) < 0 ||
+	    !function_tree_reserve(tree, (size_t)marked + 1) || name_locations(tree, &window) < 0 ||
+	    add_stacks(tree, &window) < 0)
 		return arena_error(tree->arena, err);
-	for (uint32_t i = 1; i < symbols->function_stack_count; i++) {
-		const struct symbol_function_stack *stack;
-		uint32_t name;
+	for (size_t i = 0; i < sums->count; i++) {
+		struct function_node *node;
 
-		if (rows[i].node == 0)
+		if (sums->sums[i] <= 0)
 			continue;
-		stack = SYMBOLS_AT(symbols->function_stacks, i);
-		name = frame_name(tree, &window, stack->frame);
-		if (name == FUNCTION_TREE_NONE)
-			return arena_error(tree->arena, err);
-		rows[i].node = function_tree_add_child(tree, rows[stack->parent].node, name);
-		if (rows[i].node == FUNCTION_TREE_NONE)
-			return arena_error(tree->arena, err);
-		tree->nodes[rows[i].node].self =
-			function_tree_sum(tree->nodes[rows[i].node].self, rows[i].self);
+		node = &tree->nodes[window.nodes[stack_marks_number(marks, sums->stacks[i])]];
+		node->self = function_tree_sum(node->self, sums->sums[i]);
 	}
 	return 0;
 }
+
+/*
+ * A node of another tree while it is added. A node of 0 says that nothing at or below it
+ * has a value, FUNCTION_TREE_NONE that something has; then, parents first, it becomes the
+ * node of this tree.
+ */
+struct row {
+	int64_t self;
+	uint32_t node;
+};
 
 int64_t function_tree_scale(int64_t value, int64_t numerator, int64_t denominator)
 {

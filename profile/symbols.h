@@ -2,11 +2,10 @@
  * The symbols of one window as a reader sees them: what stack ids mean.
  *
  * Shape    columns by id, in chunks of SYMBOLS_CHUNK entries that never move, so that a
- *          writer can append while readers read what was published before. Two trees:
- *          stacks over locations (exact) and function stacks over functions; in both a
- *          parent has a smaller id than its children and id 0 is the root (no frame). A
- *          location without lines stands in the function tree as a frame of its own:
- *          SYMBOLS_BARE + location.
+ *          writer can append while readers read what was published before. Stacks are
+ *          nodes of a tree over locations: a parent has a smaller id than its children
+ *          and id 0 is the root (no frame). The frames of a location are its lines; one
+ *          without lines is a frame of its own, named by its address.
  * Threads  any, for ids below the counts that the reader was given.
  * Source   docs/formats/store.md
  */
@@ -19,7 +18,6 @@
 
 #define SYMBOLS_CHUNK_BITS 14
 #define SYMBOLS_CHUNK      (UINT32_C(1) << SYMBOLS_CHUNK_BITS)
-#define SYMBOLS_BARE       (UINT32_C(1) << 31) /* a frame that is a location, not a function */
 
 struct symbol_function {
 	uint32_t name; /* string id */
@@ -56,12 +54,6 @@ struct symbol_line {
 struct symbol_stack {
 	uint32_t parent;
 	uint32_t location;
-	uint32_t function_stack; /* the same stack in the other tree */
-};
-
-struct symbol_function_stack {
-	uint32_t parent;
-	uint32_t frame; /* function id, or SYMBOLS_BARE + location id */
 };
 
 /*
@@ -75,15 +67,13 @@ struct symbols {
 	struct symbol_location *const *locations;
 	struct symbol_line *const *lines;
 	struct symbol_stack *const *stacks;
-	struct symbol_function_stack *const *function_stacks;
 
 	uint32_t string_count;
 	uint32_t function_count;
 	uint32_t mapping_count;
 	uint32_t location_count;
 	uint32_t line_count;
-	uint32_t stack_count;          /* the root included */
-	uint32_t function_stack_count; /* the root included */
+	uint32_t stack_count; /* the root included */
 };
 
 #define SYMBOLS_AT(column, id) (&(column)[(id) >> SYMBOLS_CHUNK_BITS][(id) & (SYMBOLS_CHUNK - 1)])

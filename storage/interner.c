@@ -18,7 +18,6 @@ struct interner {
 	struct id_map mappings;
 	struct id_map locations;
 	struct node_index stacks;
-	struct node_index function_stacks;
 	struct stack_cache cache; /* by the hash of a row */
 
 	/* of the profile at hand */
@@ -33,72 +32,6 @@ struct interner {
 	struct symbol_line *lines; /* of one location */
 	size_t line_capacity;
 };
-
-/* ---- nodes of the trees ---- */
-
-/* A walk from the root of both trees: where it stands, and whether it made that node. */
-struct place {
-	uint32_t stack;
-	uint32_t function_stack;
-	bool is_new_stack;
-	bool is_new_function_stack;
-};
-
-static void step_function(struct interner *interner, struct place *place, uint32_t frame)
-{
-	/* below a new node there is nothing to find */
-	const uint32_t known =
-		place->is_new_function_stack
-			? 0
-			: node_index_find(&interner->function_stacks, place->function_stack, frame);
-
-	place->is_new_function_stack = known == 0;
-	if (known) {
-		place->function_stack = known;
-		return;
-	}
-	place->function_stack =
-		symbol_table_add_function_stack(interner->table, place->function_stack, frame);
-	node_index_add(&interner->function_stacks, place->function_stack);
-}
-
-/*
- * From a stack's function stack to that of its child: the location's lines, outermost
- * first.
- */
-static void step_lines(struct interner *interner, struct place *place, uint32_t location_id)
-{
-	const struct symbol_location *location =
-		symbol_table_location(interner->table, location_id);
-
-	if (location->line_count == 0)
-		step_function(interner, place, SYMBOLS_BARE | location_id);
-	for (uint32_t i = location->line_count; i-- > 0;)
-		step_function(
-			interner, place,
-			symbol_table_line(interner->table, location->first_line + i)->function);
-}
-
-static void step(struct interner *interner, struct place *place, uint32_t location)
-{
-	const uint32_t known = place->is_new_stack
-	                               ? 0
-	                               : node_index_find(&interner->stacks, place->stack, location);
-
-	if (known) {
-		place->stack = known;
-		return;
-	}
-	if (!place->is_new_stack)
-		place->function_stack =
-			symbol_table_stack(interner->table, place->stack)->function_stack;
-	step_lines(interner, place, location);
-	place->stack = symbol_table_add_stack(interner->table,
-	                                      &(struct symbol_stack){ place->stack, location,
-	                                                              place->function_stack });
-	place->is_new_stack = true;
-	node_index_add(&interner->stacks, place->stack);
-}
 
 /* ---- contents ---- */
 
@@ -290,26 +223,29 @@ static void add_locations(struct interner *interner, const uint32_t *locations, 
 	}
 }
 
-/* Asks the memory for the frames of a row that is walked soon. */
-static void prefetch_frames(const struct interner *interner, const struct stored_row *row)
-{
-	const uint32_t *stack = interner->profile->stacks + row->first_frame;
-
-	for (uint32_t i = 0; i < row->depth; i++)
-		__builtin_prefetch(symbol_table_location(
-			interner->table, interner->location_ids.next_ids[stack[i]] - 1));
-}
-
+/* Steps from the root to the row's stack; below a new node there is nothing to find. */
 static uint32_t walk(struct interner *interner, const struct stored_row *row)
 {
 	const uint32_t *stack = interner->profile->stacks + row->first_frame;
-	struct place place = { 0 };
+	uint32_t at = 0;
+	uint32_t left = row->depth;
 
-	for (uint32_t i = row->depth; i-- > 0;)
-		step(interner, &place, interner->location_ids.next_ids[stack[i]] - 1);
+	while (left > 0) {
+		const uint32_t location = interner->location_ids.next_ids[stack[left - 1]] - 1;
+		const uint32_t known = node_index_find(&interner->stacks, at, location);
+
+		if (!known)
+			break;
+		at = known;
+		left--;
+	}
+	while (left-- > 0) {
+		at = symbol_table_add_stack(interner->table, at,
+		                            interner->location_ids.next_ids[stack[left]] - 1);
+		node_index_add(&interner->stacks, at);
+	}
 	node_index_settle(&interner->stacks);
-	node_index_settle(&interner->function_stacks);
-	return place.stack;
+	return at;
 }
 
 static void walk_unknown(struct interner *interner, const struct series_profile *profile,
@@ -319,8 +255,6 @@ static void walk_unknown(struct interner *interner, const struct series_profile 
 		const struct hash128 hash = interner->hashes->rows[rows[i]];
 		uint32_t *stack = &out_stacks[rows[i]];
 
-		if (i + 2 < count)
-			prefetch_frames(interner, &profile->rows[rows[i + 2]]);
 		*stack = stack_cache_find(&interner->cache, hash);
 		if (*stack)
 			continue; /* an equal one came a moment ago */
@@ -490,8 +424,6 @@ int interner_new(struct symbol_table *table, uint64_t key, struct interner **out
 		return error_set(err, ERROR_CORRUPT, "a symbol stands there twice");
 	node_index_init(&interner->stacks, &table->columns[SYMBOL_STACK], key,
 	                table->counts[SYMBOL_STACK]);
-	node_index_init(&interner->function_stacks, &table->columns[SYMBOL_FUNCTION_STACK], key,
-	                table->counts[SYMBOL_FUNCTION_STACK]);
 	*out = TAKE(interner);
 	return 0;
 }
@@ -505,7 +437,6 @@ void interner_free(struct interner *interner)
 	id_map_fini(&interner->mappings);
 	id_map_fini(&interner->locations);
 	node_index_fini(&interner->stacks);
-	node_index_fini(&interner->function_stacks);
 	stack_cache_fini(&interner->cache);
 	id_memo_fini(&interner->location_ids);
 	id_memo_fini(&interner->string_ids);
@@ -521,7 +452,7 @@ size_t interner_bytes(const struct interner *interner)
 	return sizeof(*interner) + id_map_bytes(&interner->strings) +
 	       id_map_bytes(&interner->functions) + id_map_bytes(&interner->mappings) +
 	       id_map_bytes(&interner->locations) + stack_cache_bytes(&interner->cache) +
-	       node_index_bytes(&interner->stacks) + node_index_bytes(&interner->function_stacks) +
+	       node_index_bytes(&interner->stacks) +
 	       (interner->location_ids.capacity + interner->string_ids.capacity +
 	        interner->function_ids.capacity * 2 + interner->list_capacity) *
 	               sizeof(uint32_t);

@@ -7,34 +7,18 @@
 
 #define FIRST_SLOTS 1024
 
-/* How an entry of either column begins. */
-struct node_key {
-	uint32_t parent;
-	uint32_t frame;
-};
-
-_Static_assert(offsetof(struct symbol_stack, parent) == 0 &&
-                       offsetof(struct symbol_stack, location) == 4,
-               "a stack begins with its key");
-_Static_assert(offsetof(struct symbol_function_stack, parent) == 0 &&
-                       offsetof(struct symbol_function_stack, frame) == 4,
-               "a function stack begins with its key");
-
-static const struct node_key *key_of(const struct node_index *index, uint32_t id)
+static const struct symbol_stack *node_at(const struct node_index *index, uint32_t id)
 {
-	void *const *chunks = atomic_load_explicit(&index->column->chunks, memory_order_relaxed);
-	const char *chunk = chunks[id >> SYMBOLS_CHUNK_BITS];
-
-	return (const void *)(chunk + (id & (SYMBOLS_CHUNK - 1)) * index->column->entry_size);
+	return COLUMN_AT(index->column, struct symbol_stack, id);
 }
 
 /*
  * Spreads a pair over 64 bits: the low ones choose the slot, the high ones are the tag.
  * Keyed, since peers choose what follows what.
  */
-static uint64_t hash_of(uint64_t key, uint32_t parent, uint32_t frame)
+static uint64_t hash_of(uint64_t key, uint32_t parent, uint32_t location)
 {
-	uint64_t mixed = ((uint64_t)parent << 32 | frame) ^ key;
+	uint64_t mixed = ((uint64_t)parent << 32 | location) ^ key;
 
 	mixed = (mixed ^ mixed >> 32) * UINT64_C(0x9e3779b97f4a7c15);
 	mixed = (mixed ^ mixed >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -105,9 +89,9 @@ static void rebuild(struct node_index *index)
 	index->slots = mem_table(index->slot_count, sizeof(*index->slots));
 	index->pending_count = 0;
 	for (uint32_t id = 1; id <= count; id++) {
-		const struct node_key *key = key_of(index, id);
+		const struct symbol_stack *node = node_at(index, id);
 
-		wait_for_slot(index, hash_of(index->key, key->parent, key->frame), id);
+		wait_for_slot(index, hash_of(index->key, node->parent, node->location), id);
 	}
 	node_index_settle(index);
 }
@@ -126,17 +110,17 @@ void node_index_fini(struct node_index *index)
 	*index = (struct node_index){ 0 };
 }
 
-uint32_t node_index_find(const struct node_index *index, uint32_t parent, uint32_t frame)
+uint32_t node_index_find(const struct node_index *index, uint32_t parent, uint32_t location)
 {
-	const uint64_t hash = hash_of(index->key, parent, frame);
+	const uint64_t hash = hash_of(index->key, parent, location);
 
 	for (uint32_t at = home(index, hash); index->slots[at].id; at = after(index, at)) {
-		const struct node_key *key;
+		const struct symbol_stack *node;
 
 		if (index->slots[at].tag != tag_of(hash))
 			continue;
-		key = key_of(index, index->slots[at].id);
-		if (key->parent == parent && key->frame == frame)
+		node = node_at(index, index->slots[at].id);
+		if (node->parent == parent && node->location == location)
 			return index->slots[at].id;
 	}
 	return 0;
@@ -144,12 +128,12 @@ uint32_t node_index_find(const struct node_index *index, uint32_t parent, uint32
 
 void node_index_add(struct node_index *index, uint32_t id)
 {
-	const struct node_key *key = key_of(index, id);
+	const struct symbol_stack *node = node_at(index, id);
 
 	assert(id == index->count + 1);
 	index->count++;
 	if ((uint64_t)index->count * 4 > (uint64_t)index->slot_count * 3)
 		rebuild(index);
 	else
-		wait_for_slot(index, hash_of(index->key, key->parent, key->frame), id);
+		wait_for_slot(index, hash_of(index->key, node->parent, node->location), id);
 }

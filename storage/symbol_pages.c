@@ -9,11 +9,8 @@
 #include "storage/byte_cursor.h"
 
 const struct symbol_page_kind symbol_page_kinds[SYMBOL_PAGE_KINDS] = {
-	{ PAGE_STRINGS, SYMBOL_STRING },
-	{ PAGE_FUNCTIONS, SYMBOL_FUNCTION },
-	{ PAGE_MAPPINGS, SYMBOL_MAPPING },
-	{ PAGE_LOCATIONS, SYMBOL_LOCATION },
-	{ PAGE_FUNCTION_STACKS, SYMBOL_FUNCTION_STACK },
+	{ PAGE_STRINGS, SYMBOL_STRING },   { PAGE_FUNCTIONS, SYMBOL_FUNCTION },
+	{ PAGE_MAPPINGS, SYMBOL_MAPPING }, { PAGE_LOCATIONS, SYMBOL_LOCATION },
 	{ PAGE_STACKS, SYMBOL_STACK },
 };
 
@@ -118,36 +115,15 @@ static void encode_locations(const struct symbol_table *table, uint32_t first, u
 	}
 }
 
-static void encode_function_stacks(const struct symbol_table *table, uint32_t first, uint32_t end,
-                                   struct page_writer *out)
-{
-	uint64_t frame = 0;
-
-	for (uint32_t id = first; id < end; id++)
-		put(out, id - symbol_table_function_stack(table, id)->parent);
-	for (uint32_t id = first; id < end; id++) {
-		const uint32_t own = symbol_table_function_stack(table, id)->frame;
-
-		/*
-		 * the flag of a bare location goes to the lowest bit: the numbers stay
-		 * small
-		 */
-		put_step(out, (uint64_t)(own & ~SYMBOLS_BARE) << 1 | (own >= SYMBOLS_BARE), &frame);
-	}
-}
-
 static void encode_stacks(const struct symbol_table *table, uint32_t first, uint32_t end,
                           struct page_writer *out)
 {
 	uint64_t location = 0;
-	uint64_t function_stack = 0;
 
 	for (uint32_t id = first; id < end; id++)
 		put(out, id - symbol_table_stack(table, id)->parent);
 	for (uint32_t id = first; id < end; id++)
 		put_step(out, symbol_table_stack(table, id)->location, &location);
-	for (uint32_t id = first; id < end; id++)
-		put_step(out, symbol_table_stack(table, id)->function_stack, &function_stack);
 }
 
 /* The most bytes that the entries can take. */
@@ -155,8 +131,8 @@ static size_t room_for(const struct symbol_table *table, enum page_kind kind, ui
                        uint32_t end)
 {
 	static const size_t numbers[] = {
-		[PAGE_STRINGS] = 1,   [PAGE_FUNCTIONS] = 5,       [PAGE_MAPPINGS] = 6,
-		[PAGE_LOCATIONS] = 3, [PAGE_FUNCTION_STACKS] = 2, [PAGE_STACKS] = 3,
+		[PAGE_STRINGS] = 1,   [PAGE_FUNCTIONS] = 5, [PAGE_MAPPINGS] = 6,
+		[PAGE_LOCATIONS] = 3, [PAGE_STACKS] = 2,
 	};
 	size_t bytes = numbers[kind] * VARINT_MAX * (end - first);
 
@@ -182,9 +158,6 @@ static void encode(const struct symbol_table *table, enum page_kind kind, uint32
 		return;
 	case PAGE_LOCATIONS:
 		encode_locations(table, first, end, out);
-		return;
-	case PAGE_FUNCTION_STACKS:
-		encode_function_stacks(table, first, end, out);
 		return;
 	case PAGE_STACKS:
 		encode_stacks(table, first, end, out);
@@ -385,50 +358,21 @@ static bool decode_locations(struct page_reader *page)
 	return true;
 }
 
-static bool decode_function_stacks(struct page_reader *page)
-{
-	CLEANUP(mem_freep)
-	struct symbol_function_stack *stacks = mem_zalloc(page->count, sizeof(*stacks));
-	const uint32_t functions = page->table->counts[SYMBOL_FUNCTION];
-	const uint32_t locations = page->table->counts[SYMBOL_LOCATION];
-	struct byte_cursor *cursor = &page->cursor;
-	uint64_t frame = 0;
-
-	for (uint32_t i = 0; i < page->count; i++)
-		stacks[i].parent = take_parent(cursor, page->first + i);
-	for (uint32_t i = 0; i < page->count; i++) {
-		const bool bare = take_step(cursor, &frame) & 1;
-		const uint32_t id = check_id(cursor, frame >> 1, bare ? locations : functions);
-
-		stacks[i].frame = bare ? SYMBOLS_BARE | id : id;
-	}
-	if (!byte_cursor_done(cursor))
-		return false;
-	for (uint32_t i = page->skip; i < page->count; i++)
-		(void)symbol_table_add_function_stack(page->table, stacks[i].parent,
-		                                      stacks[i].frame);
-	return true;
-}
-
 static bool decode_stacks(struct page_reader *page)
 {
 	CLEANUP(mem_freep) struct symbol_stack *stacks = mem_zalloc(page->count, sizeof(*stacks));
 	const uint32_t locations = page->table->counts[SYMBOL_LOCATION];
-	const uint32_t function_stacks = page->table->counts[SYMBOL_FUNCTION_STACK];
 	struct byte_cursor *cursor = &page->cursor;
 	uint64_t location = 0;
-	uint64_t function_stack = 0;
 
 	for (uint32_t i = 0; i < page->count; i++)
 		stacks[i].parent = take_parent(cursor, page->first + i);
 	for (uint32_t i = 0; i < page->count; i++)
 		stacks[i].location = take_id(cursor, &location, locations);
-	for (uint32_t i = 0; i < page->count; i++)
-		stacks[i].function_stack = take_id(cursor, &function_stack, function_stacks);
 	if (!byte_cursor_done(cursor))
 		return false;
 	for (uint32_t i = page->skip; i < page->count; i++)
-		(void)symbol_table_add_stack(page->table, &stacks[i]);
+		(void)symbol_table_add_stack(page->table, stacks[i].parent, stacks[i].location);
 	return true;
 }
 
@@ -452,8 +396,6 @@ static bool decode(struct page_reader *page, enum page_kind kind)
 		return decode_mappings(page);
 	case PAGE_LOCATIONS:
 		return decode_locations(page);
-	case PAGE_FUNCTION_STACKS:
-		return decode_function_stacks(page);
 	case PAGE_STACKS:
 		return decode_stacks(page);
 	}

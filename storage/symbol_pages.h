@@ -20,12 +20,11 @@ enum page_kind {
 	PAGE_FUNCTIONS = 2,
 	PAGE_MAPPINGS = 3,
 	PAGE_LOCATIONS = 4,
-	PAGE_FUNCTION_STACKS = 5,
-	PAGE_STACKS = 6,
+	PAGE_STACKS = 5,
 };
 
 /* In the order in which pages must be written and read: each refers to earlier ones. */
-#define SYMBOL_PAGE_KINDS 6
+#define SYMBOL_PAGE_KINDS 5
 struct symbol_page_kind {
 	enum page_kind page;
 	enum symbol_kind symbol;
@@ -34,7 +33,7 @@ extern const struct symbol_page_kind symbol_page_kinds[SYMBOL_PAGE_KINDS];
 
 /*
  * Appends the payload of the entries [first, end), which are in the table; first >= 1 for
- * kinds with a root.
+ * kinds whose 0 is there from the start.
  */
 void symbol_page_encode(const struct symbol_table *table, enum page_kind kind, uint32_t first,
                         uint32_t end, struct strbuf *out);

@@ -13,7 +13,6 @@ static const size_t entry_sizes[SYMBOL_KIND_COUNT] = {
 	[SYMBOL_MAPPING] = sizeof(struct symbol_mapping),
 	[SYMBOL_LINE] = sizeof(struct symbol_line),
 	[SYMBOL_LOCATION] = sizeof(struct symbol_location),
-	[SYMBOL_FUNCTION_STACK] = sizeof(struct symbol_function_stack),
 	[SYMBOL_STACK] = sizeof(struct symbol_stack),
 };
 
@@ -31,8 +30,7 @@ struct symbol_table *symbol_table_new(void)
 		column_init(&table->columns[kind], entry_sizes[kind]);
 	table->bytes = arena_new(SIZE_MAX, NULL);
 	*(struct str *)next(table, SYMBOL_STRING) = STR("");
-	(void)next(table, SYMBOL_FUNCTION_STACK); /* the roots: zeros */
-	(void)next(table, SYMBOL_STACK);
+	(void)next(table, SYMBOL_STACK); /* the root: zeros */
 	symbol_table_publish(table);
 	return table;
 }
@@ -96,24 +94,14 @@ uint32_t symbol_table_add_location(struct symbol_table *table, uint32_t mapping,
 	return table->counts[SYMBOL_LOCATION] - 1;
 }
 
-uint32_t symbol_table_add_function_stack(struct symbol_table *table, uint32_t parent,
-                                         uint32_t frame)
+uint32_t symbol_table_add_stack(struct symbol_table *table, uint32_t parent, uint32_t location)
 {
-	struct symbol_function_stack *stack;
+	struct symbol_stack *stack;
 
-	assert(parent < table->counts[SYMBOL_FUNCTION_STACK]);
-	stack = next(table, SYMBOL_FUNCTION_STACK);
+	assert(parent < table->counts[SYMBOL_STACK] && location < table->counts[SYMBOL_LOCATION]);
+	stack = next(table, SYMBOL_STACK);
 	stack->parent = parent;
-	stack->frame = frame;
-	return table->counts[SYMBOL_FUNCTION_STACK] - 1;
-}
-
-uint32_t symbol_table_add_stack(struct symbol_table *table, const struct symbol_stack *stack)
-{
-	assert(stack->parent < table->counts[SYMBOL_STACK] &&
-	       stack->location < table->counts[SYMBOL_LOCATION] &&
-	       stack->function_stack < table->counts[SYMBOL_FUNCTION_STACK]);
-	*(struct symbol_stack *)next(table, SYMBOL_STACK) = *stack;
+	stack->location = location;
 	return table->counts[SYMBOL_STACK] - 1;
 }
 
@@ -141,14 +129,12 @@ void symbol_table_view(const struct symbol_table *table, struct symbols *out)
 		.locations = column_chunks(&table->columns[SYMBOL_LOCATION]),
 		.lines = column_chunks(&table->columns[SYMBOL_LINE]),
 		.stacks = column_chunks(&table->columns[SYMBOL_STACK]),
-		.function_stacks = column_chunks(&table->columns[SYMBOL_FUNCTION_STACK]),
 		.string_count = counts[SYMBOL_STRING],
 		.function_count = counts[SYMBOL_FUNCTION],
 		.mapping_count = counts[SYMBOL_MAPPING],
 		.location_count = counts[SYMBOL_LOCATION],
 		.line_count = counts[SYMBOL_LINE],
 		.stack_count = counts[SYMBOL_STACK],
-		.function_stack_count = counts[SYMBOL_FUNCTION_STACK],
 	};
 }
 

@@ -1,10 +1,10 @@
 /*
- * The symbols of one window in memory: strings, functions, mappings, locations and both
- * stack trees.
+ * The symbols of one window in memory: strings, functions, mappings, locations and the
+ * tree of stacks.
  *
  * Shape    columns that only grow (storage/column.h); references point to what is there
- *          already. String 0 is "", stack 0 and function stack 0 are the roots: they are
- *          there from the start and stand in no page.
+ *          already. String 0 is "" and stack 0 the root: they are there from the start
+ *          and stand in no page.
  * Threads  one adds and publishes; any may take views, which hold what was published
  *          before. The owner frees it when no view is in use.
  * Source   profile/symbols.h
@@ -30,7 +30,6 @@ enum symbol_kind {
 	SYMBOL_MAPPING,
 	SYMBOL_LINE,
 	SYMBOL_LOCATION,
-	SYMBOL_FUNCTION_STACK,
 	SYMBOL_STACK,
 	SYMBOL_KIND_COUNT
 };
@@ -55,9 +54,7 @@ uint32_t symbol_table_add_function(struct symbol_table *table,
 uint32_t symbol_table_add_mapping(struct symbol_table *table, const struct symbol_mapping *mapping);
 uint32_t symbol_table_add_location(struct symbol_table *table, uint32_t mapping, uint64_t address,
                                    const struct symbol_line *lines, uint32_t line_count);
-uint32_t symbol_table_add_function_stack(struct symbol_table *table, uint32_t parent,
-                                         uint32_t frame);
-uint32_t symbol_table_add_stack(struct symbol_table *table, const struct symbol_stack *stack);
+uint32_t symbol_table_add_stack(struct symbol_table *table, uint32_t parent, uint32_t location);
 
 /* What was added becomes visible to views that are taken from now on. */
 void symbol_table_publish(struct symbol_table *table);
@@ -98,12 +95,6 @@ static inline const struct symbol_location *symbol_table_location(const struct s
                                                                   uint32_t id)
 {
 	return COLUMN_AT(&table->columns[SYMBOL_LOCATION], struct symbol_location, id);
-}
-
-static inline const struct symbol_function_stack *
-symbol_table_function_stack(const struct symbol_table *table, uint32_t id)
-{
-	return COLUMN_AT(&table->columns[SYMBOL_FUNCTION_STACK], struct symbol_function_stack, id);
 }
 
 static inline const struct symbol_stack *symbol_table_stack(const struct symbol_table *table,

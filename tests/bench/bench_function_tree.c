@@ -2,11 +2,11 @@
  * What it costs to merge one window into a function tree, and what follows until the
  * answer.
  *
- * 	bench_function_tree [FUNCTION_STACKS SUMS]    70,000 and 10,000 when not given
+ * 	bench_function_tree [STACKS SUMS]    70,000 and 10,000 when not given
  *
- * The window is made: a random prefix tree of function stacks, some 25 frames deep, over
- * 10,000 functions with names as Go has them. Prints the median of ROUNDS rounds in
- * milliseconds, CPU time of the thread.
+ * The window is made: a random prefix tree of stacks, some 25 frames deep, over 10,000
+ * functions with names as Go has them and three locations in each. Prints the median of
+ * ROUNDS rounds in milliseconds, CPU time of the thread.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +17,7 @@
 
 #define ROUNDS      15
 #define FUNCTIONS   10000
+#define LOCATIONS   (3 * FUNCTIONS)
 #define MAX_NODES   8192
 #define ARENA_BYTES ((size_t)1 << 30)
 
@@ -64,22 +65,40 @@ static void make_functions(struct window *window)
 	window->symbols.string_count = window->symbols.function_count = FUNCTIONS;
 }
 
-/* Each stack grows on a recent one, as stacks of one profile do. */
+/*
+ * Each stack grows on a recent one, as stacks of one profile do; locations are numbered
+ * as they are met.
+ */
 static void make_stacks(struct window *window, size_t count)
 {
-	struct symbol_function_stack *trees = mem_zalloc(count, sizeof(*trees));
+	struct symbol_location *locations = mem_zalloc(LOCATIONS, sizeof(*locations));
+	struct symbol_line *lines = mem_zalloc(LOCATIONS, sizeof(*lines));
 	struct symbol_stack *stacks = mem_zalloc(count, sizeof(*stacks));
+	uint32_t known[LOCATIONS] = { 0 }; /* by address: id + 1 */
+	uint32_t location_count = 0;
 
 	for (uint32_t i = 1; i < count; i++) {
 		const uint32_t back = 1 + below(i < 400 ? i : below(8) ? 2 : 400);
+		const uint32_t function = below(FUNCTIONS);
+		const uint32_t address = 3 * function + i % 3;
 
-		trees[i] = (struct symbol_function_stack){ back <= i ? i - back : 0,
-			                                   below(FUNCTIONS) };
-		stacks[i] = (struct symbol_stack){ .function_stack = i };
+		if (!known[address]) {
+			locations[location_count] = (struct symbol_location){
+				.address = address,
+				.mapping = PROFILE_NONE,
+				.first_line = location_count,
+				.line_count = 1,
+			};
+			lines[location_count].function = function;
+			known[address] = ++location_count;
+		}
+		stacks[i] = (struct symbol_stack){ back <= i ? i - back : 0, known[address] - 1 };
 	}
-	window->symbols.function_stacks = chunked(trees, count, sizeof(*trees));
+	window->symbols.locations = chunked(locations, LOCATIONS, sizeof(*locations));
+	window->symbols.lines = chunked(lines, LOCATIONS, sizeof(*lines));
 	window->symbols.stacks = chunked(stacks, count, sizeof(*stacks));
-	window->symbols.function_stack_count = window->symbols.stack_count = (uint32_t)count;
+	window->symbols.location_count = window->symbols.line_count = location_count;
+	window->symbols.stack_count = (uint32_t)count;
 }
 
 static void make_sums(struct window *window, size_t stack_count, size_t sum_count)
@@ -172,7 +191,7 @@ int main(int argc, char **argv)
 		for (size_t j = 0; j < PART_COUNT; j++)
 			ms[j][i] = once[j];
 	}
-	printf("%zu function stacks, %zu sums, %zu nodes\n", stack_count, sum_count, node_count);
+	printf("%zu stacks, %zu sums, %zu nodes\n", stack_count, sum_count, node_count);
 	for (size_t j = 0; j < PART_COUNT; j++) {
 		qsort(ms[j], ROUNDS, sizeof(ms[j][0]), compare_doubles);
 		printf("%-9s %6.2f ms\n", names[j], ms[j][ROUNDS / 2]);

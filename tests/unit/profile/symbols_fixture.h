@@ -1,8 +1,7 @@
 /*
  * A window's symbols made by hand, for tests of what reads them.
  *
- * Shape    one chunk a column; stacks are interned by (parent, location), function stacks
- *          beside them as a store does it.
+ * Shape    one chunk a column; stacks are interned by (parent, location).
  */
 #pragma once
 
@@ -23,14 +22,12 @@ struct symbols_fixture {
 	struct symbol_location locations[FIXTURE_MAX];
 	struct symbol_line lines[FIXTURE_MAX];
 	struct symbol_stack stacks[FIXTURE_MAX];
-	struct symbol_function_stack function_stacks[FIXTURE_MAX];
 	struct str *chunks_of_strings[1];
 	struct symbol_function *chunks_of_functions[1];
 	struct symbol_mapping *chunks_of_mappings[1];
 	struct symbol_location *chunks_of_locations[1];
 	struct symbol_line *chunks_of_lines[1];
 	struct symbol_stack *chunks_of_stacks[1];
-	struct symbol_function_stack *chunks_of_function_stacks[1];
 };
 
 static inline uint32_t fixture_string(struct symbols_fixture *f, struct str text)
@@ -53,7 +50,6 @@ static inline struct symbols_fixture *fixture_new(void)
 	f->chunks_of_locations[0] = f->locations;
 	f->chunks_of_lines[0] = f->lines;
 	f->chunks_of_stacks[0] = f->stacks;
-	f->chunks_of_function_stacks[0] = f->function_stacks;
 	f->symbols = (struct symbols){
 		.strings = f->chunks_of_strings,
 		.functions = f->chunks_of_functions,
@@ -61,9 +57,7 @@ static inline struct symbols_fixture *fixture_new(void)
 		.locations = f->chunks_of_locations,
 		.lines = f->chunks_of_lines,
 		.stacks = f->chunks_of_stacks,
-		.function_stacks = f->chunks_of_function_stacks,
 		.stack_count = 1,
-		.function_stack_count = 1,
 	};
 	fixture_string(f, STR(""));
 	return f;
@@ -121,35 +115,15 @@ static inline uint32_t fixture_location(struct symbols_fixture *f, uint32_t mapp
 	return f->symbols.location_count++;
 }
 
-static inline uint32_t fixture_function_stack(struct symbols_fixture *f, uint32_t parent,
-                                              uint32_t frame)
-{
-	uint32_t i;
-
-	for (i = 1; i < f->symbols.function_stack_count; i++)
-		if (f->function_stacks[i].parent == parent && f->function_stacks[i].frame == frame)
-			return i;
-	assert(i < FIXTURE_MAX);
-	f->function_stacks[i] = (struct symbol_function_stack){ parent, frame };
-	return f->symbols.function_stack_count++;
-}
-
 static inline uint32_t fixture_stack(struct symbols_fixture *f, uint32_t parent, uint32_t location)
 {
-	const struct symbol_location *at = &f->locations[location];
-	uint32_t functions = f->stacks[parent].function_stack;
 	uint32_t i;
 
 	for (i = 1; i < f->symbols.stack_count; i++)
 		if (f->stacks[i].parent == parent && f->stacks[i].location == location)
 			return i;
 	assert(i < FIXTURE_MAX);
-	if (at->line_count == 0)
-		functions = fixture_function_stack(f, functions, SYMBOLS_BARE | location);
-	for (uint32_t line = at->line_count; line > 0; line--)
-		functions = fixture_function_stack(f, functions,
-		                                   f->lines[at->first_line + line - 1].function);
-	f->stacks[i] = (struct symbol_stack){ parent, location, functions };
+	f->stacks[i] = (struct symbol_stack){ parent, location };
 	return f->symbols.stack_count++;
 }
 

@@ -95,13 +95,11 @@ struct fake_symbols {
 	struct symbol_line lines[FRAMES_MAX];
 	struct symbol_location locations[FRAMES_MAX];
 	struct symbol_stack stacks[FRAMES_MAX + 1];
-	struct symbol_function_stack function_stacks[FRAMES_MAX + 1];
 	struct str *string_chunks[1];
 	struct symbol_function *function_chunks[1];
 	struct symbol_line *line_chunks[1];
 	struct symbol_location *location_chunks[1];
 	struct symbol_stack *stack_chunks[1];
-	struct symbol_function_stack *function_stack_chunks[1];
 	struct symbols symbols;
 };
 
@@ -118,28 +116,24 @@ static void symbols_of(const struct fake_store *fake, struct fake_symbols *out)
 		out->locations[i] = (struct symbol_location){ .mapping = PROFILE_NONE,
 			                                      .first_line = i,
 			                                      .line_count = 1 };
-		out->stacks[i + 1] = (struct symbol_stack){ 0, i, i + 1 };
-		out->function_stacks[i + 1] = (struct symbol_function_stack){ 0, i };
+		out->stacks[i + 1] = (struct symbol_stack){ 0, i };
 	}
 	out->string_chunks[0] = out->strings;
 	out->function_chunks[0] = out->functions;
 	out->line_chunks[0] = out->lines;
 	out->location_chunks[0] = out->locations;
 	out->stack_chunks[0] = out->stacks;
-	out->function_stack_chunks[0] = out->function_stacks;
 	out->symbols = (struct symbols){
 		.strings = out->string_chunks,
 		.functions = out->function_chunks,
 		.locations = out->location_chunks,
 		.lines = out->line_chunks,
 		.stacks = out->stack_chunks,
-		.function_stacks = out->function_stack_chunks,
 		.string_count = count + 1,
 		.function_count = count,
 		.location_count = count,
 		.line_count = count,
 		.stack_count = count + 1,
-		.function_stack_count = count + 1,
 	};
 }
 

@@ -51,8 +51,6 @@ static void check_stacks(struct symbol_table *table, const uint32_t *stacks)
 	}
 	for (uint32_t id = 1; id < symbols.stack_count; id++)
 		assert_true(SYMBOLS_AT(symbols.stacks, id)->parent < id);
-	for (uint32_t id = 1; id < symbols.function_stack_count; id++)
-		assert_true(SYMBOLS_AT(symbols.function_stacks, id)->parent < id);
 }
 
 static void equal_stacks_get_equal_ids_and_prefixes_are_shared(void **state)
@@ -186,8 +184,7 @@ static void locations_keep_mappings_lines_and_bare_addresses(void **state)
 	assert_true(SYMBOLS_AT(symbols.lines, location->first_line)->line == INT64_MIN);
 	assert_true(SYMBOLS_AT(symbols.lines, location->first_line + 1)->line == INT64_MAX);
 	assert_true(SYMBOLS_AT(symbols.mappings, location->mapping)->limit == UINT64_MAX);
-	assert_int_equal(symbols.function_stack_count, 4); /* root, bare, outer, inlined */
-	assert_int_equal(SYMBOLS_AT(symbols.function_stacks, 1)->frame, SYMBOLS_BARE | 0);
+	assert_int_equal(symbols.stack_count, 3); /* root, bare, outer with inlined */
 	interner_free(interner);
 	symbol_table_free(copy);
 	symbol_table_free(table);
@@ -207,8 +204,7 @@ static void the_documented_example_reads_as_it_says(void **state)
 		      "mainapp.cwork") },
 		{ PAGE_FUNCTIONS, 0, 2, STR("\x02\x04\0\0\x04\0\x02\0\x01\x01") },
 		{ PAGE_LOCATIONS, 0, 2, STR("\0\0\x80\x40\x20\x01\x01\0\x0e\x02\0") },
-		{ PAGE_FUNCTION_STACKS, 1, 2, STR("\x01\x01\0\x04") },
-		{ PAGE_STACKS, 1, 2, STR("\x01\x01\0\x02\x02\x02") },
+		{ PAGE_STACKS, 1, 2, STR("\x01\x01\0\x02") },
 	};
 	struct symbol_table *table = symbol_table_new();
 	struct symbols symbols;
@@ -260,9 +256,9 @@ static void damaged_pages_leave_the_table_alone(void **state)
 		{ PAGE_FUNCTIONS, 0, 1, "\x02\0\0\0\0", 5 }, /* a name that is not there */
 		{ PAGE_LOCATIONS, 0, 1, "\x02\0\0", 3 },     /* a mapping, likewise */
 		{ PAGE_LOCATIONS, 0, 1, "\0\0\x01\0\0", 5 }, /* a function */
-		{ PAGE_STACKS, 1, 1, "\x01\0\0", 3 },        /* a location */
-		{ PAGE_FUNCTION_STACKS, 1, 1, "\0\0", 2 },   /* its own parent */
-		{ PAGE_FUNCTION_STACKS, 1, 1, "\x02\0", 2 }, /* a parent before the root */
+		{ PAGE_STACKS, 1, 1, "\x01\0", 2 },          /* a location */
+		{ PAGE_STACKS, 1, 1, "\0\0", 2 },            /* its own parent */
+		{ PAGE_STACKS, 1, 1, "\x02\0", 2 },          /* a parent before the root */
 		{ (enum page_kind)9, 0, 1, "\0", 1 },
 	};
 	struct symbol_table *table = symbol_table_new();
@@ -280,7 +276,6 @@ static void damaged_pages_leave_the_table_alone(void **state)
 		assert_int_equal(table->counts[SYMBOL_FUNCTION], 0);
 		assert_int_equal(table->counts[SYMBOL_LOCATION], 0);
 		assert_int_equal(table->counts[SYMBOL_STACK], 1);
-		assert_int_equal(table->counts[SYMBOL_FUNCTION_STACK], 1);
 	}
 	symbol_table_free(table);
 }

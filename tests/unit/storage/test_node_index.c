@@ -21,7 +21,7 @@ static uint32_t parent_of(uint32_t id)
 	return id / 3; /* smaller than id; most have three children */
 }
 
-static void nodes_are_found_by_parent_and_frame(void **state)
+static void nodes_are_found_by_parent_and_location(void **state)
 {
 	struct column column;
 	struct node_index index;
@@ -49,10 +49,9 @@ static void an_index_of_a_column_has_all_its_nodes(void **state)
 	struct node_index index;
 
 	(void)state;
-	column_init(&column, sizeof(struct symbol_function_stack));
+	column_init(&column, sizeof(struct symbol_stack));
 	for (uint32_t id = 0; id < 1000; id++)
-		*(struct symbol_function_stack *)column_add(&column, id) =
-			(struct symbol_function_stack){ parent_of(id), id };
+		add(&column, id, parent_of(id), id);
 	node_index_init(&index, &column, 7, 1000);
 	for (uint32_t id = 1; id < 1000; id++)
 		assert_int_equal(node_index_find(&index, parent_of(id), id), id);
@@ -84,7 +83,7 @@ static void more_nodes_may_wait_than_there_are_places(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nodes_are_found_by_parent_and_frame),
+		cmocka_unit_test(nodes_are_found_by_parent_and_location),
 		cmocka_unit_test(an_index_of_a_column_has_all_its_nodes),
 		cmocka_unit_test(more_nodes_may_wait_than_there_are_places),
 	};
