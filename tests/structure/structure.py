@@ -45,6 +45,8 @@ LIBRARIES = [
     (r".*\.pb-c\.h", ["proto/", "api/", "server/"]),
     (r"bpf/.*|linux/(bpf|perf_event)\.h", ["collector/"]),
     (r"(libelf|gelf|dwarf)\.h|elfutils/.*", ["collector/"]),
+    (r"lzma\.h", ["collector/elf/debug_data.c"]),
+    (r"libiberty/.*", ["collector/elf/demangle.c"]),
 ]
 
 SOURCE = re.compile(r"\.(c|h|cc|def)$")
