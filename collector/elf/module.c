@@ -114,31 +114,31 @@ static int add_unpacked(struct module *module, struct error *err)
 	code_bytes_init_memory(&module->unpacked, data, length);
 	if (elf_image_init(&image, &module->unpacked, err) < 0)
 		return -1;
-	return function_table_add(&module->symbols, &module->unpacked, &image.symtab, err);
+	return symbol_index_add(&module->symbols, &module->unpacked, &image.symtab, err);
 }
 
 static int add_symbols(struct module *module, struct error *err)
 {
-	struct function_table *table = &module->symbols;
+	struct symbol_index *table = &module->symbols;
 
 	if (module->image.symtab.table.size > 0)
-		return function_table_add(table, &module->bytes, &module->image.symtab, err);
+		return symbol_index_add(table, &module->bytes, &module->image.symtab, err);
 	if (module->debug_image.bytes &&
-	    function_table_add(table, &module->debug_bytes, &module->debug_image.symtab, err) == 0)
+	    symbol_index_add(table, &module->debug_bytes, &module->debug_image.symtab, err) == 0)
 		return 0;
 	if (add_unpacked(module, err) < 0)
 		(void)snprintf(module->trouble, sizeof(module->trouble), "%s", err->message);
-	return function_table_add(table, &module->bytes, &module->image.dynsym, err);
+	return symbol_index_add(table, &module->bytes, &module->image.dynsym, err);
 }
 
 size_t module_symbol_bytes(const struct module *module)
 {
-	return function_table_bytes(&module->symbols) + module->unpacked.size;
+	return symbol_index_bytes(&module->symbols) + module->unpacked.size;
 }
 
 void module_drop_symbols(struct module *module)
 {
-	function_table_fini(&module->symbols);
+	symbol_index_fini(&module->symbols);
 	code_bytes_fini(&module->unpacked);
 	if (module->symbols_state == MODULE_SYMBOLS_READ)
 		module->symbols_state = MODULE_SYMBOLS_UNREAD;
@@ -148,7 +148,7 @@ static void read_symbols(struct module *module)
 {
 	struct error err = { 0 };
 
-	function_table_init(&module->symbols, module->image.base);
+	symbol_index_init(&module->symbols, module->image.base);
 	module->symbols_state = MODULE_SYMBOLS_NONE;
 	if (add_symbols(module, &err) < 0)
 		(void)snprintf(module->trouble, sizeof(module->trouble), "%s", err.message);
@@ -162,7 +162,7 @@ static void read_symbols(struct module *module)
 		module_drop_symbols(module);
 		return;
 	}
-	function_table_sort(&module->symbols);
+	symbol_index_sort(&module->symbols);
 	module->symbols_state = MODULE_SYMBOLS_READ;
 	module_cache_grow(module, module_symbol_bytes(module));
 }
@@ -176,11 +176,11 @@ struct str module_symbol(struct module *module, uint64_t address, char *to, uint
 	if (module->symbols_state == MODULE_SYMBOLS_NONE)
 		return STR("");
 	module_cache_touch(module);
-	symbol = function_table_find(&module->symbols, address);
+	symbol = symbol_index_find(&module->symbols, address);
 	if (!symbol)
 		return STR("");
 	*out_start = module->symbols.base + symbol->start;
-	return function_table_name(&module->symbols, symbol, to);
+	return symbol_index_name(&module->symbols, symbol, to);
 }
 
 const char *module_trouble(const struct module *module)

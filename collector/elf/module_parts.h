@@ -8,9 +8,9 @@
 #pragma once
 
 #include "collector/elf/frame_table.h"
-#include "collector/elf/function_table.h"
 #include "collector/elf/module_cache.h"
 #include "collector/elf/row_cache.h"
+#include "collector/elf/symbol_index.h"
 
 #define MODULE_CHAINS 1024
 
@@ -45,7 +45,7 @@ struct module {
 	struct frame_table frames;
 
 	enum module_symbols_state symbols_state;
-	struct function_table symbols;
+	struct symbol_index symbols;
 	struct code_bytes unpacked; /* .gnu_debugdata */
 	struct code_bytes debug_bytes;
 	struct elf_image debug_image; /* bytes is NULL: no separate file */

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "collector/elf/function_table.h"
+#include "collector/elf/symbol_index.h"
 #include "tests/unit/collector/elf/elf_files.h"
 
 #define FILE_BYTES_MAX ((size_t)8 << 20)
@@ -196,7 +196,7 @@ static void exported_functions_are_those_of_readelf(void **state)
 struct made {
 	struct code_bytes bytes;
 	struct elf_symbols symbols;
-	struct function_table table;
+	struct symbol_index table;
 };
 
 static void make_table(struct made *made, const Elf64_Sym *symbols, size_t count, struct str names)
@@ -212,14 +212,14 @@ static void make_table(struct made *made, const Elf64_Sym *symbols, size_t count
 		.table = { .size = size },
 		.names = { .offset = size, .size = names.length },
 	};
-	function_table_init(&made->table, 0x1000);
-	assert_int_equal(function_table_add(&made->table, &made->bytes, &made->symbols, &err), 0);
-	function_table_sort(&made->table);
+	symbol_index_init(&made->table, 0x1000);
+	assert_int_equal(symbol_index_add(&made->table, &made->bytes, &made->symbols, &err), 0);
+	symbol_index_sort(&made->table);
 }
 
 static void free_table(struct made *made)
 {
-	function_table_fini(&made->table);
+	symbol_index_fini(&made->table);
 	code_bytes_fini(&made->bytes);
 }
 
@@ -287,11 +287,11 @@ static void of_several_names_the_best_is_taken(void **state)
 	make_table(&made, symbols, ARRAY_LENGTH(symbols), str_make(names, sizeof(names)));
 	assert_int_equal(made.table.count, 6);
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
-		const struct symbol *symbol = function_table_find(&made.table, cases[i].address);
+		const struct symbol *symbol = symbol_index_find(&made.table, cases[i].address);
 
 		assert_int_equal(symbol != NULL, cases[i].name != NULL);
 		if (symbol)
-			assert_string_equal(function_table_name(&made.table, symbol, text).data,
+			assert_string_equal(symbol_index_name(&made.table, symbol, text).data,
 			                    cases[i].name);
 	}
 	free_table(&made);
@@ -317,8 +317,8 @@ static void names_outside_of_their_table_are_empty(void **state)
 
 	(void)state;
 	make_table(&made, symbols, ARRAY_LENGTH(symbols), str_make("\0a", 3));
-	symbol = function_table_find(&made.table, 0x1100);
-	assert_true(!symbol || function_table_name(&made.table, symbol, text).length == 0);
+	symbol = symbol_index_find(&made.table, 0x1100);
+	assert_true(!symbol || symbol_index_name(&made.table, symbol, text).length == 0);
 	free_table(&made);
 }
 

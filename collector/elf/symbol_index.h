@@ -6,7 +6,7 @@
  *          names would take 150. Only definitions with a size count: what lies behind a
  *          function's last byte has no name.
  * Units    addresses are the file's own.
- * Errors   function_table_add(): ERROR_TOO_LARGE past SYMBOLS_MAX, ERROR_CORRUPT for a table
+ * Errors   symbol_index_add(): ERROR_TOO_LARGE past SYMBOLS_MAX, ERROR_CORRUPT for a table
  *          that cannot be read.
  * Threads  none.
  * Source   collector specification 5
@@ -39,7 +39,7 @@ struct symbol_source {
 	struct elf_section names;
 };
 
-struct function_table {
+struct symbol_index {
 	uint64_t base;
 	struct symbol *symbols;
 	size_t count;
@@ -48,25 +48,25 @@ struct function_table {
 };
 
 /* Addresses will be counted from `base`; those past 4 GiB behind it have no name. */
-void function_table_init(struct function_table *table, uint64_t base);
-void function_table_fini(struct function_table *table);
+void symbol_index_init(struct symbol_index *table, uint64_t base);
+void symbol_index_fini(struct symbol_index *table);
 
 /* Takes the functions of one table of a file, whose bytes must stay there. */
-int function_table_add(struct function_table *table, const struct code_bytes *bytes,
-                       const struct elf_symbols *symbols, struct error *err);
+int symbol_index_add(struct symbol_index *table, const struct code_bytes *bytes,
+                     const struct elf_symbols *symbols, struct error *err);
 
 /* Once, after all was added and before anything is looked up. */
-void function_table_sort(struct function_table *table);
+void symbol_index_sort(struct symbol_index *table);
 
 /*
  * The function that covers `address`, or NULL. Where several begin together: the name with
  * the fewest underscores in front, global before weak before local, shorter, then first in
  * byte order.
  */
-const struct symbol *function_table_find(const struct function_table *table, uint64_t address);
+const struct symbol *symbol_index_find(const struct symbol_index *table, uint64_t address);
 
 /* Its name, cut at SYMBOL_NAME_MAX, in `to` (of SYMBOL_NAME_MAX + 1 bytes). */
-struct str function_table_name(const struct function_table *table, const struct symbol *symbol,
-                               char *to);
+struct str symbol_index_name(const struct symbol_index *table, const struct symbol *symbol,
+                             char *to);
 
-size_t function_table_bytes(const struct function_table *table);
+size_t symbol_index_bytes(const struct symbol_index *table);

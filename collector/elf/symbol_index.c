@@ -1,4 +1,4 @@
-#include "collector/elf/function_table.h"
+#include "collector/elf/symbol_index.h"
 
 #include <assert.h>
 #include <elf.h>
@@ -11,15 +11,15 @@
 #define ALIASES_MAX   32 /* functions at one address whose names are compared */
 #define NESTED_MAX    16 /* functions that are looked at behind one that does not reach */
 
-void function_table_init(struct function_table *table, uint64_t base)
+void symbol_index_init(struct symbol_index *table, uint64_t base)
 {
-	*table = (struct function_table){ .base = base };
+	*table = (struct symbol_index){ .base = base };
 }
 
-void function_table_fini(struct function_table *table)
+void symbol_index_fini(struct symbol_index *table)
 {
 	free(table->symbols);
-	*table = (struct function_table){ 0 };
+	*table = (struct symbol_index){ 0 };
 }
 
 static uint8_t binding_rank(unsigned char info)
@@ -35,7 +35,7 @@ static uint8_t binding_rank(unsigned char info)
 	}
 }
 
-static bool is_function(const struct function_table *table, const Elf64_Sym *symbol)
+static bool is_function(const struct symbol_index *table, const Elf64_Sym *symbol)
 {
 	const unsigned type = ELF64_ST_TYPE(symbol->st_info);
 
@@ -45,7 +45,7 @@ static bool is_function(const struct function_table *table, const Elf64_Sym *sym
 }
 
 /* The functions of a table; kept in `to` unless that is NULL. -1: it cannot be read. */
-static int64_t walk(const struct function_table *table, const struct code_bytes *bytes,
+static int64_t walk(const struct symbol_index *table, const struct code_bytes *bytes,
                     const struct elf_section *section, struct symbol *to, size_t capacity)
 {
 	CLEANUP(mem_freep) Elf64_Sym *chunk = mem_zalloc(CHUNK_SYMBOLS, sizeof(*chunk));
@@ -78,8 +78,8 @@ static int64_t walk(const struct function_table *table, const struct code_bytes 
 	return (int64_t)kept;
 }
 
-int function_table_add(struct function_table *table, const struct code_bytes *bytes,
-                       const struct elf_symbols *symbols, struct error *err)
+int symbol_index_add(struct symbol_index *table, const struct code_bytes *bytes,
+                     const struct elf_symbols *symbols, struct error *err)
 {
 	int64_t count;
 
@@ -112,14 +112,14 @@ static int compare_starts(const void *a, const void *b)
 	return (first->start > second->start) - (first->start < second->start);
 }
 
-void function_table_sort(struct function_table *table)
+void symbol_index_sort(struct symbol_index *table)
 {
 	if (table->count > 1)
 		qsort(table->symbols, table->count, sizeof(*table->symbols), compare_starts);
 }
 
 /* The index behind the last symbol that starts at or before `start`. */
-static size_t find_behind(const struct function_table *table, uint32_t start)
+static size_t find_behind(const struct symbol_index *table, uint32_t start)
 {
 	size_t low = 0;
 	size_t high = table->count;
@@ -161,7 +161,7 @@ static int compare_names(const struct symbol *a, struct str a_name, const struct
 }
 
 /* Of the symbols that begin where `last` does and reach `address`: the best name. */
-static const struct symbol *best_alias(const struct function_table *table, size_t last,
+static const struct symbol *best_alias(const struct symbol_index *table, size_t last,
                                        uint32_t address)
 {
 	const struct symbol *best = NULL;
@@ -180,7 +180,7 @@ static const struct symbol *best_alias(const struct function_table *table, size_
 			continue;
 		if (!best && (i == last || table->symbols[last - i - 1].start != start))
 			return symbol; /* the usual case: no alias, no name is read */
-		name = function_table_name(table, symbol, texts[spare]);
+		name = symbol_index_name(table, symbol, texts[spare]);
 		if (name.length == 0 || (best && compare_names(best, best_name, symbol, name) <= 0))
 			continue;
 		best = symbol;
@@ -190,7 +190,7 @@ static const struct symbol *best_alias(const struct function_table *table, size_
 	return best;
 }
 
-const struct symbol *function_table_find(const struct function_table *table, uint64_t address)
+const struct symbol *symbol_index_find(const struct symbol_index *table, uint64_t address)
 {
 	uint32_t relative;
 	size_t behind;
@@ -210,8 +210,8 @@ const struct symbol *function_table_find(const struct function_table *table, uin
 	return NULL;
 }
 
-struct str function_table_name(const struct function_table *table, const struct symbol *symbol,
-                               char *to)
+struct str symbol_index_name(const struct symbol_index *table, const struct symbol *symbol,
+                             char *to)
 {
 	const struct symbol_source *source = &table->sources[symbol->source];
 
@@ -219,7 +219,7 @@ struct str function_table_name(const struct function_table *table, const struct 
 	                       source->names.offset + source->names.size, to, SYMBOL_NAME_MAX + 1);
 }
 
-size_t function_table_bytes(const struct function_table *table)
+size_t symbol_index_bytes(const struct symbol_index *table)
 {
 	return table->count * sizeof(*table->symbols);
 }
