@@ -18,6 +18,11 @@ void module_unref(struct module *module)
 		module->references--;
 }
 
+uint32_t module_number(const struct module *module)
+{
+	return module->number;
+}
+
 struct str module_path(const struct module *module)
 {
 	return str_of(module->path);

@@ -29,6 +29,9 @@ struct module *module_ref(struct module *module);
 /* Without a reference it stays in its cache until newer ones need the place. NULL is fine. */
 void module_unref(struct module *module);
 
+/* Tells modules apart: from 1, never used again. */
+uint32_t module_number(const struct module *module);
+
 /* As the first process that mapped it saw it; ends with NUL. */
 struct str module_path(const struct module *module);
 

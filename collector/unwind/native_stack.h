@@ -2,9 +2,10 @@
  * The native frames of a captured thread.
  *
  * Shape    leaf first. Frame i owns the stack addresses [stack_pointer, frame_end); the
- *          next one begins at frame_end. Modules are kept open by their cache.
- * Errors   none: a stack always has the frame of its first program counter; `end` says
- *          why there are no more.
+ *          next one begins at frame_end. Modules are kept open by the address space until
+ *          it is read again.
+ * Errors   none: a stack has the frame of its first program counter (unless that lies in
+ *          the page of return probes); `end` says why there are no more.
  * Threads  none: the collector's.
  * Source   unwinding specification 6
  */
@@ -26,7 +27,8 @@ enum native_stack_end {
 	NATIVE_STACK_DEPTH,     /* NATIVE_FRAMES_MAX */
 	NATIVE_STACK_NO_RULE,   /* code without unwind rows */
 	NATIVE_STACK_NO_MAPPING,
-	NATIVE_STACK_BROKEN, /* the frame address did not grow */
+	NATIVE_STACK_RETURN_PROBE, /* a return address that a probe has replaced, by what is lost */
+	NATIVE_STACK_BROKEN,       /* the frame address did not grow */
 };
 
 struct native_frame {
@@ -34,9 +36,9 @@ struct native_frame {
 	uint64_t lookup;          /* the address to name: program_counter - 1 but for the leaf and
 	                             frames above a signal */
 	uint64_t stack_pointer;
-	uint64_t frame_end;    /* CFA */
-	struct module *module; /* NULL: anonymous or unmapped */
-	uint64_t address;      /* `lookup` in the module's ELF addresses */
+	uint64_t frame_end;     /* CFA; 0 where the stack ends for want of it */
+	struct module *module;  /* NULL: anonymous or unmapped */
+	uint64_t address;       /* `lookup` in the module's ELF addresses */
 	uint32_t is_trampoline; /* a -X perf trampoline: drop it from the stack */
 };
 

@@ -1,0 +1,282 @@
+#include "collector/unwind/frame_names.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/id_map.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "collector/elf/demangle.h"
+#include "collector/elf/module.h"
+#include "collector/elf/perf_map.h"
+#include "collector/elf/symbol_index.h"
+#include "collector/unwind/address_space.h"
+
+#define DELETED   STR(" (deleted)")
+#define ELLIPSIS  "\xe2\x80\xa6"
+#define NAMES_MAX 65536 /* kept at once */
+
+/* What a place in a module is called; empty: nothing. */
+struct kept_name {
+	struct str name;
+	struct str system_name;
+};
+
+struct frame_names {
+	enum frame_unnamed unnamed;
+	size_t limit;
+	struct arena *arena;
+	struct id_map places; /* {module, address} to an index of kept */
+	struct kept_name *kept;
+	size_t kept_capacity;
+	struct strbuf readable;
+	char text[SYMBOL_NAME_MAX + 1];
+};
+
+struct frame_names *frame_names_new(size_t limit_bytes, enum frame_unnamed unnamed)
+{
+	struct frame_names *names = mem_zalloc(1, sizeof(*names));
+
+	names->unnamed = unnamed;
+	names->limit = limit_bytes;
+	/* One event's names come on top of what may be kept. */
+	names->arena = arena_new(limit_bytes + FRAMES_MAX * (size_t)FRAME_NAME_MAX * 2, NULL);
+	strbuf_init(&names->readable, DEMANGLE_OUTPUT_MAX);
+	return names;
+}
+
+void frame_names_free(struct frame_names *names)
+{
+	if (!names)
+		return;
+	arena_free(names->arena);
+	id_map_fini(&names->places);
+	free(names->kept);
+	strbuf_fini(&names->readable);
+	free(names);
+}
+
+void frame_names_begin(struct frame_names *names)
+{
+	if (arena_used(names->arena) <= names->limit && names->places.count < NAMES_MAX)
+		return;
+	arena_reset(names->arena);
+	id_map_reset(&names->places);
+}
+
+/* At most FRAME_NAME_MAX bytes, cut between characters. */
+static struct str shortened(struct arena *arena, struct str text)
+{
+	size_t length = FRAME_NAME_MAX - strlen(ELLIPSIS);
+
+	if (text.length <= FRAME_NAME_MAX)
+		return text;
+	while (length > 0 && ((unsigned char)text.data[length] & 0xc0) == 0x80)
+		length--;
+	return arena_printf(arena, "%.*s" ELLIPSIS, (int)length, text.data);
+}
+
+/* A copy that is fit to be shown: control characters become U+FFFD. Empty when full. */
+static struct str fit(struct frame_names *names, struct str raw)
+{
+	struct str text = utf8_repair(names->arena, raw);
+	struct strbuf shown;
+	uint32_t rune;
+	int length;
+
+	strbuf_init(&shown, 4 * (raw.length + 1));
+	for (struct str rest = text; (length = utf8_next(rest, &rune)) > 0;
+	     rest = str_skip(rest, (size_t)length)) {
+		if (rune < 0x20 || (rune >= 0x7f && rune < 0xa0))
+			strbuf_add_text(&shown, "\xef\xbf\xbd");
+		else
+			strbuf_add(&shown, rest.data, (size_t)length);
+	}
+	text = shortened(names->arena, strbuf_view(&shown));
+	text = arena_copy(names->arena, text);
+	strbuf_fini(&shown);
+	return text.data ? text : STR("");
+}
+
+/* What stays where it is, such as a path: a copy only if it must be another. */
+static struct str fit_view(struct frame_names *names, struct str raw)
+{
+	if (raw.length > FRAME_NAME_MAX || !utf8_is_valid(raw))
+		return fit(names, raw);
+	for (size_t i = 0; i < raw.length; i++)
+		if ((unsigned char)raw.data[i] < 0x20 || (unsigned char)raw.data[i] == 0x7f ||
+		    (unsigned char)raw.data[i] == 0xc2)
+			return fit(names, raw);
+	return raw;
+}
+
+static void read_name(struct frame_names *names, struct module *module, uint64_t address,
+                      struct kept_name *out)
+{
+	uint64_t start;
+	const struct str raw = module_symbol(module, address, names->text, &start);
+
+	*out = (struct kept_name){ STR(""), STR("") };
+	if (raw.length == 0)
+		return;
+	strbuf_reset(&names->readable);
+	if (demangle(raw, &names->readable)) {
+		out->name = fit(names, strbuf_view(&names->readable));
+		out->system_name = fit(names, raw);
+	} else {
+		out->name = fit(names, raw);
+	}
+}
+
+/* What the module calls a place, read once. */
+static const struct kept_name *find_name(struct frame_names *names, struct module *module,
+                                         uint64_t address)
+{
+	const uint64_t place[2] = { module_number(module), address };
+	bool is_new;
+	const uint32_t id = id_map_add(&names->places, hash128(0, place, sizeof(place)), &is_new);
+
+	if (!is_new)
+		return &names->kept[id];
+	if (id >= names->kept_capacity) {
+		names->kept_capacity = names->kept_capacity ? 2 * names->kept_capacity : 256;
+		names->kept = mem_resize(names->kept, names->kept_capacity, sizeof(*names->kept));
+	}
+	read_name(names, module, address, &names->kept[id]);
+	return &names->kept[id];
+}
+
+static struct str path_of(const struct mapping *mapping)
+{
+	struct str path = str_of(mapping->path);
+
+	if (str_ends_with(path, DELETED))
+		path.length -= DELETED.length;
+	return path;
+}
+
+/* "libc.so.6+0x1234", as a view into the arena. */
+static struct str place_name(struct frame_names *names, struct str path, uint64_t address)
+{
+	const struct str base = str_skip(path, (size_t)(str_last_index(path, '/') + 1));
+	struct str text;
+
+	if (names->unnamed == FRAME_UNNAMED_ADDRESS)
+		return arena_printf(names->arena, "0x%" PRIx64, address);
+	text = arena_printf(names->arena, "%.*s+0x%" PRIx64, STR_ARGS(base), address);
+	return text.data ? fit(names, text) : STR("");
+}
+
+static void name_in_module(struct frame_names *names, const struct native_frame *native,
+                           struct str path, struct frame *out)
+{
+	const struct kept_name *kept = find_name(names, native->module, native->address);
+
+	out->module = fit_view(names, path);
+	out->build_id = module_build_id(native->module);
+	out->address = native->address;
+	out->name = kept->name;
+	out->system_name = kept->system_name;
+	if (out->name.length == 0)
+		out->name = place_name(names, path, native->address);
+	if (function_kind_of(out->name, STR(""), out->module) == FUNCTION_CUDA)
+		out->kind = FUNCTION_CUDA;
+}
+
+/* Of a file that could not be read as code: its offset stands for the address. */
+static void name_in_file(struct frame_names *names, const struct mapping *mapping, uint64_t address,
+                         struct frame *out)
+{
+	const struct str path = path_of(mapping);
+
+	out->module = fit_view(names, path);
+	out->name = place_name(names, path, address - mapping->start + mapping->offset);
+	if (function_kind_of(out->name, STR(""), out->module) == FUNCTION_CUDA)
+		out->kind = FUNCTION_CUDA;
+}
+
+static void name_made_code(struct frame_names *names, struct address_space *space, uint64_t address,
+                           struct frame *out)
+{
+	const struct perf_map *map = address_space_perf_map(space);
+	uint64_t start;
+	struct str name = STR("");
+
+	if (map)
+		name = perf_map_find(map, address, names->text, &start);
+	if (name.length > 0)
+		out->name = fit(names, name);
+	if (out->name.length == 0)
+		out->name = STR("[jit]");
+}
+
+void frame_names_get(struct frame_names *names, struct address_space *space,
+                     const struct native_frame *native, struct frame *out)
+{
+	const struct mapping *mapping = address_space_known(space, native->lookup);
+
+	*out = (struct frame){ .kind = FUNCTION_NATIVE };
+	if (native->module)
+		name_in_module(names, native,
+		               mapping && mapping->module == native->module
+		                       ? path_of(mapping)
+		                       : module_path(native->module),
+		               out);
+	else if (mapping && mapping->kind == MAPPING_FILE)
+		name_in_file(names, mapping, native->lookup, out);
+	else if (mapping)
+		name_made_code(names, space, native->lookup, out);
+	else
+		out->name = arena_printf(names->arena, "0x%" PRIx64, native->lookup);
+	if (out->name.length == 0)
+		out->name = STR("[no name]"); /* the arena is full */
+}
+
+/* "[unwind failed at libx.so+0x12]", by the outermost frame. */
+static struct str failure_name(struct frame_names *names, struct address_space *space,
+                               const struct native_stack *stack)
+{
+	const struct native_frame *last = &stack->frames[stack->count - 1];
+	const struct mapping *mapping = address_space_known(space, last->lookup);
+	struct str base = STR("");
+	struct str text;
+
+	if (mapping && mapping->kind == MAPPING_FILE) {
+		base = path_of(mapping);
+		base = str_skip(base, (size_t)(str_last_index(base, '/') + 1));
+	}
+	if (base.length == 0)
+		text = arena_printf(names->arena, "[unwind failed at %s]",
+		                    mapping ? "code made at run time" : "an unknown address");
+	else
+		text = arena_printf(names->arena, "[unwind failed at %.*s+0x%" PRIx64 "]",
+		                    STR_ARGS(base), last->address);
+	return text.data ? fit(names, text) : STR("[unwind failed]");
+}
+
+bool frame_names_end(struct frame_names *names, struct address_space *space,
+                     const struct native_stack *stack, struct frame *out)
+{
+	struct str name = STR("");
+
+	switch (stack->end) {
+	case NATIVE_STACK_COMPLETE:
+		return false;
+	case NATIVE_STACK_TRUNCATED:
+	case NATIVE_STACK_DEPTH:
+		name = STR("[stack truncated]");
+		break;
+	case NATIVE_STACK_RETURN_PROBE:
+		name = STR("[return probe]");
+		break;
+	case NATIVE_STACK_NO_RULE:
+	case NATIVE_STACK_NO_MAPPING:
+	case NATIVE_STACK_BROKEN:
+		name = stack->count > 0 ? failure_name(names, space, stack)
+		                        : STR("[unwind failed]");
+		break;
+	}
+	*out = (struct frame){ .kind = FUNCTION_NATIVE, .name = name };
+	return true;
+}
