@@ -1,0 +1,278 @@
+#include "server/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "server/app.h"
+#include "server/app_metrics.h"
+#include "server/http/http1.h"
+#include "server/http/listener.h"
+#include "server/http/notify.h"
+#include "server/options.h"
+#include "server/version.h"
+
+#define DRAIN_POLL_NS   (5 * NS_PER_MS)
+#define LAST_GRACE_NS   (5 * NS_PER_S) /* for requests that were cancelled; a guess */
+#define WORKERS_MIN     2
+#define WRITES_SHARE    16 /* the part of memory.limit that decoded writes may take at a time */
+#define CONNECTIONS_MAX 1000000
+#define THREADS_MAX     1024
+
+/* What runs. Members are made in this order and torn down in reverse. */
+struct server {
+	const struct options *options;
+	struct app *app;
+	struct worker_pool *pool;
+	struct connections *connections;
+	struct http1 *http1;
+	struct listener *listener;
+};
+
+/* ---- start ---- */
+
+static size_t at_most(uint64_t wanted, size_t most)
+{
+	return wanted < most ? (size_t)wanted : most;
+}
+
+static size_t cores(void)
+{
+	const long count = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return count > 0 ? (size_t)count : 1;
+}
+
+static size_t worker_count(const struct options *options)
+{
+	if (options->workers > 0)
+		return at_most(options->workers, THREADS_MAX);
+	return at_most(cores() * 2 > WORKERS_MIN ? cores() * 2 : WORKERS_MIN, THREADS_MAX);
+}
+
+static size_t event_thread_count(const struct options *options)
+{
+	if (options->event_threads > 0)
+		return at_most(options->event_threads, THREADS_MAX);
+	return at_most((cores() + 3) / 4, THREADS_MAX);
+}
+
+static size_t connection_limit(const struct options *options)
+{
+	return options->max_connections > 0 ? at_most(options->max_connections, CONNECTIONS_MAX)
+	                                    : 1;
+}
+
+static void count_cut(void *context, enum connection_phase phase)
+{
+	static const char *const names[CONNECTION_PHASE_COUNT] = {
+		[CONNECTION_FIRST_BYTES] = "header_timeout", [CONNECTION_HEAD] = "header_timeout",
+		[CONNECTION_BODY] = "body_timeout",          [CONNECTION_RUNNING] = "running",
+		[CONNECTION_SENDING] = "write_timeout",      [CONNECTION_IDLE] = "idle_timeout",
+		[CONNECTION_DRAINING] = "draining",
+	};
+	const struct app *app = context;
+
+	metric_add(METRIC_OF(app->metrics->connections_cut, str_of(names[phase])), 1);
+}
+
+static void fill_gauge(void *context, struct server_gauge *out)
+{
+	const struct server *server = context;
+
+	out->connections = connections_count(server->connections);
+	out->queue_length = worker_pool_queue_length(server->pool);
+	out->workers_busy = worker_pool_busy(server->pool);
+}
+
+static int open_connections(struct server *server, struct error *err)
+{
+	const struct options *options = server->options;
+
+	return connections_new(
+		&(struct connections_options){
+			.max = connection_limit(options),
+			.timeout_ns = {
+				[CONNECTION_FIRST_BYTES] = options->read_header_timeout_ns,
+				[CONNECTION_HEAD] = options->read_header_timeout_ns,
+				[CONNECTION_BODY] = options->read_timeout_ns,
+				[CONNECTION_SENDING] = options->write_timeout_ns,
+				[CONNECTION_IDLE] = options->idle_timeout_ns,
+				[CONNECTION_DRAINING] = NS_PER_S,
+			},
+			.cut = count_cut,
+			.context = server->app,
+		},
+		&server->connections, err);
+}
+
+static int open_ports(struct server *server, struct error *err)
+{
+	const struct options *options = server->options;
+
+	if (open_connections(server, err) < 0 ||
+	    http1_open(&(struct http1_options){ .app = server->app,
+	                                        .pool = server->pool,
+	                                        .connections = server->connections,
+	                                        .event_threads = event_thread_count(options),
+	                                        .max_connections = connection_limit(options) },
+	               &server->http1, err) < 0)
+		return -1;
+	server->app->gauge_context = server;
+	server->app->gauge = fill_gauge;
+	return listener_open(&(struct listener_options){ .address = options->http_listen_address,
+	                                                 .port = options->http_listen_port,
+	                                                 .connections = server->connections,
+	                                                 .http1 = server->http1 },
+	                     &server->listener, err);
+}
+
+/*
+ * What requests leave behind goes back to the system: without these a heap for each
+ * thread keeps some 20 MB at 128 connections.
+ */
+static void keep_heaps_small(void)
+{
+	/* NOLINTBEGIN(concurrency-mt-unsafe): before the first thread starts */
+	(void)mallopt(M_ARENA_MAX, 2);
+	(void)mallopt(M_TRIM_THRESHOLD, 1 << 20);
+	(void)mallopt(M_MMAP_THRESHOLD, 256 << 10);
+	/* NOLINTEND(concurrency-mt-unsafe) */
+}
+
+static int open_all(struct server *server, const struct options *options, struct error *err)
+{
+	keep_heaps_small();
+	server->options = options;
+	if (app_open(options, &server->app, err) < 0)
+		return -1;
+	server->pool = worker_pool_new(&(struct worker_pool_options){
+		.workers = worker_count(options),
+		.queue_length = at_most(options->queue_length, SIZE_MAX / 2),
+		.weight_limit = options->memory_limit / WRITES_SHARE,
+	});
+	return open_ports(server, err);
+}
+
+int server_open(const struct options *options, struct server **out, struct error *err)
+{
+	struct server *server = mem_zalloc(1, sizeof(*server));
+
+	if (open_all(server, options, err) < 0) {
+		server_close(server);
+		return -1;
+	}
+	*out = server;
+	return 0;
+}
+
+struct app *server_app(const struct server *server)
+{
+	return server->app;
+}
+
+struct worker_pool *server_pool(const struct server *server)
+{
+	return server->pool;
+}
+
+/* A file that is there is whole: written beside and renamed. */
+static int write_port_file(const char *path, uint16_t port, struct error *err)
+{
+	char beside[4096];
+	char text[16];
+	const int length = snprintf(text, sizeof(text), "%u\n", port);
+	int fd;
+	bool is_written;
+
+	if (snprintf(beside, sizeof(beside), "%s.tmp", path) >= (int)sizeof(beside))
+		return error_set(err, ERROR_INVALID, "-server.http-port-file is too long");
+	fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return error_set_errno(err, errno, "%s", beside);
+	is_written = write(fd, text, (size_t)length) == length;
+	if (close(fd) < 0 || !is_written || rename(beside, path) < 0)
+		return error_set_errno(err, errno, "%s", path);
+	return 0;
+}
+
+int server_announce(const struct server *server, struct error *err)
+{
+	const struct options *options = server->options;
+	const uint16_t port = listener_port(server->listener);
+	const char *address = options->http_listen_address;
+	const bool is_ipv6 = strchr(address, ':') != NULL;
+
+	if (options->http_port_file[0] && write_port_file(options->http_port_file, port, err) < 0)
+		return -1;
+	log_info("vramscope %s listens on http://%s%s%s:%u%s, store in %s", version_text(),
+	         is_ipv6 ? "[" : "", address[0] ? address : "localhost", is_ipv6 ? "]" : "", port,
+	         options->path_prefix, options->storage_path);
+	notify_send("READY=1");
+	return 0;
+}
+
+/* ---- stop ---- */
+
+static bool wait_for_requests(const struct server *server, int64_t timeout_ns)
+{
+	const int64_t deadline_mono_ns = clock_mono_ns() + timeout_ns;
+
+	while (http1_in_flight(server->http1) > 0) {
+		const struct timespec pause = { .tv_nsec = DRAIN_POLL_NS };
+
+		if (clock_mono_ns() >= deadline_mono_ns)
+			return false;
+		connections_shut_idle(server->connections);
+		(void)nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
+/* Answers what is in flight. False when something would not end. */
+static bool drain(const struct server *server)
+{
+	listener_stop(server->listener);
+	connections_shut_idle(server->connections);
+	if (!wait_for_requests(server, server->options->shutdown_timeout_ns)) {
+		log_warn("%zu requests took longer than -server.graceful-shutdown-timeout; "
+		         "they are cut",
+		         http1_in_flight(server->http1));
+		connections_shut_all(server->connections);
+	}
+	/* a kept connection may have begun another one at the last moment */
+	http1_refuse(server->http1);
+	return wait_for_requests(server, LAST_GRACE_NS);
+}
+
+/* Threads are stuck in requests: commits what was taken in, and goes. */
+static void leave_without_them(const struct server *server)
+{
+	log_error("requests do not end; leaving without them");
+	store_close(server->app->store);
+	_exit(1);
+}
+
+void server_close(struct server *server)
+{
+	if (!server)
+		return;
+	if (server->listener) {
+		atomic_store(&server->app->stopping, true);
+		if (!drain(server))
+			leave_without_them(server);
+	}
+	listener_close(server->listener); /* hands nothing on any more */
+	http1_close(server->http1);
+	worker_pool_free(server->pool);
+	connections_free(server->connections);
+	app_close(server->app);
+	free(server);
+}
