@@ -11,7 +11,7 @@ import unittest
 
 import harness
 
-PAGES = ("write.md", "querier.md", "legacy.md", "status.md")
+PAGES = ("write.md", "querier.md", "legacy.md", "status.md", "gpu.md")
 
 
 def examples(page):

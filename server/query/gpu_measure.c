@@ -1,0 +1,54 @@
+#include "server/query/gpu_measure.h"
+
+#include <assert.h>
+
+#include "base/cleanup.h"
+
+static const struct {
+	struct str type;
+	bool is_shared; /* with senders that know nothing of GPUs */
+} measures[GPU_MEASURE_COUNT] = {
+	[GPU_LIVE_BYTES] = { { "memory:inuse_space:bytes:space:bytes", 36 }, true },
+	[GPU_LIVE_BLOCKS] = { { "memory:inuse_objects:count:space:bytes", 38 }, true },
+	[GPU_ALLOC_BYTES] = { { "memory:alloc_space:bytes:space:bytes", 36 }, true },
+	[GPU_ALLOC_CALLS] = { { "memory:alloc_objects:count:space:bytes", 38 }, true },
+	[GPU_FAILURES] = { { "gpu_memory_failed:failures:count:space:bytes", 44 }, false },
+	[GPU_PEAK_BYTES] = { { "gpu_memory_peak:peak_space:bytes:space:bytes", 44 }, false },
+	[GPU_OOM_BYTES] = { { "gpu_memory_oom:requested_space:bytes:space:bytes", 48 }, false },
+	[GPU_DEVICE_BYTES] = { { "gpu_memory_device:total_space:bytes:space:bytes", 47 }, false },
+};
+
+struct str gpu_measure_type(enum gpu_measure measure)
+{
+	assert(measure < GPU_MEASURE_COUNT);
+	return measures[measure].type;
+}
+
+/* A snapshot for a reason of its own (no memory left) is no tick. */
+static bool is_tick_of_cuda(const struct label_set *labels)
+{
+	return label_set_find(labels, STR("cuda_class")) && !label_set_find(labels, STR("reason"));
+}
+
+enum gpu_measure gpu_measure_of(const struct label_set *labels)
+{
+	const struct str *type = label_set_find(labels, STR("__profile_type__"));
+
+	if (!type || !label_set_find(labels, STR("hostname")))
+		return GPU_MEASURE_COUNT;
+	for (enum gpu_measure i = 0; i < GPU_MEASURE_COUNT; i++)
+		if (str_equal(*type, measures[i].type))
+			return measures[i].is_shared && !is_tick_of_cuda(labels) ? GPU_MEASURE_COUNT
+			                                                         : i;
+	return GPU_MEASURE_COUNT;
+}
+
+bool gpu_class_is_on_device(struct str memory_class)
+{
+	static const char *const elsewhere[] = { "pinned", "registered", "graph" };
+
+	for (size_t i = 0; i < ARRAY_LENGTH(elsewhere); i++)
+		if (str_equals(memory_class, elsewhere[i]))
+			return false;
+	return true;
+}

@@ -1,0 +1,172 @@
+#include "server/routes/gpu_json.h"
+
+#define DOUBLE_MAX (INT64_C(1) << 53) /* beyond it a client's double is another number */
+
+static void put_number(struct json_writer *writer, int64_t number)
+{
+	if (number > DOUBLE_MAX || number < -DOUBLE_MAX)
+		json_put_int_text(writer, number);
+	else
+		json_put_int(writer, number);
+}
+
+static void number(struct json_writer *writer, const char *key, int64_t value)
+{
+	json_key(writer, key);
+	put_number(writer, value);
+}
+
+static void text(struct json_writer *writer, const char *key, struct str value)
+{
+	json_key(writer, key);
+	json_put_text(writer, value);
+}
+
+/* NULL: nobody knows. */
+static void value_or_null(struct json_writer *writer, const char *key, const int64_t *value)
+{
+	json_key(writer, key);
+	if (value)
+		put_number(writer, *value);
+	else
+		json_put_null(writer);
+}
+
+static void put_labels(struct json_writer *writer, const struct label_set *labels)
+{
+	json_key(writer, "labels");
+	json_begin_map(writer);
+	for (size_t i = 0; i < labels->count; i++) {
+		json_key_str(writer, labels->labels[i].name);
+		json_put_text(writer, labels->labels[i].value);
+	}
+	json_end_map(writer);
+}
+
+static void put_shares(struct json_writer *writer, const char *key, const struct gpu_shares *shares)
+{
+	json_key(writer, key);
+	json_begin_map(writer);
+	for (size_t i = 0; i < shares->count; i++) {
+		json_key_str(writer, shares->items[i].name);
+		put_number(writer, shares->items[i].bytes);
+	}
+	json_end_map(writer);
+}
+
+/* ---- processes ---- */
+
+static const char *state_name(enum gpu_process_state state)
+{
+	switch (state) {
+	case GPU_PROCESS_RUNNING:
+		return "running";
+	case GPU_PROCESS_EXITED:
+		return "exited";
+	default:
+		return "gap";
+	}
+}
+
+static void put_process(struct json_writer *writer, const struct gpu_process_row *row)
+{
+	const bool is_seen = row->state != GPU_PROCESS_UNSEEN;
+	const bool knows_change = is_seen && row->knows_change;
+
+	json_begin_map(writer);
+	text(writer, "id", row->id);
+	put_labels(writer, &row->labels);
+	text(writer, "state", str_of(state_name(row->state)));
+	number(writer, "first_ms", row->first_ms);
+	number(writer, "last_ms", row->last_ms);
+	value_or_null(writer, "live_bytes", is_seen ? &row->live_bytes : NULL);
+	value_or_null(writer, "live_blocks", is_seen ? &row->live_blocks : NULL);
+	put_shares(writer, "by_class", &row->by_class);
+	put_shares(writer, "by_gpu", &row->by_gpu);
+	number(writer, "peak_bytes", row->peak_bytes);
+	value_or_null(writer, "peak_ms", row->peak_ms > 0 ? &row->peak_ms : NULL);
+	number(writer, "alloc_bytes", row->alloc_bytes);
+	number(writer, "alloc_calls", row->alloc_calls);
+	value_or_null(writer, "freed_bytes", knows_change ? &row->freed_bytes : NULL);
+	number(writer, "failures", row->failures);
+	value_or_null(writer, "growth_bytes", knows_change ? &row->growth_bytes : NULL);
+	json_end_map(writer);
+}
+
+void gpu_json_processes(const struct gpu_process_list *list, struct strbuf *out)
+{
+	struct json_writer writer;
+
+	json_writer_init(&writer, out);
+	json_begin_map(&writer);
+	value_or_null(&writer, "tick_ms", list->any ? &list->tick_ms : NULL);
+	value_or_null(&writer, "interval_ms", list->any ? &list->interval_ms : NULL);
+	json_key(&writer, "processes");
+	json_begin_list(&writer);
+	for (size_t i = 0; i < list->count; i++)
+		put_process(&writer, &list->rows[i]);
+	json_end_list(&writer);
+	json_end_map(&writer);
+}
+
+/* ---- timeline ---- */
+
+static void put_value(struct json_writer *writer, int64_t value)
+{
+	if (value == GPU_GAP)
+		json_put_null(writer);
+	else
+		put_number(writer, value);
+}
+
+static void put_values(struct json_writer *writer, const char *key, const int64_t *values,
+                       size_t count)
+{
+	json_key(writer, key);
+	json_begin_list(writer);
+	for (size_t i = 0; i < count; i++)
+		put_value(writer, values[i]);
+	json_end_list(writer);
+}
+
+static void put_marker(struct json_writer *writer, const struct gpu_marker *marker)
+{
+	json_begin_map(writer);
+	number(writer, "t_ms", marker->time_ms);
+	text(writer, "kind", str_of(gpu_marker_kind_name(marker->kind)));
+	text(writer, "process", marker->process);
+	number(writer, "bytes", marker->bytes);
+	json_end_map(writer);
+}
+
+void gpu_json_timeline(const struct gpu_timeline *timeline, struct strbuf *out)
+{
+	const struct gpu_lines *lines = &timeline->lines;
+	const size_t count = timeline->step_count;
+	struct json_writer writer;
+
+	json_writer_init(&writer, out);
+	json_begin_map(&writer);
+	number(&writer, "start_ms", timeline->start_ms);
+	number(&writer, "step_ms", timeline->step_ms);
+	json_key(&writer, "capacity_bytes");
+	put_value(&writer, timeline->capacity_bytes);
+	put_values(&writer, "total", lines->total, count);
+	json_key(&writer, "series");
+	json_begin_list(&writer);
+	for (size_t i = 0; i < lines->count; i++) {
+		json_begin_map(&writer);
+		text(&writer, "key", lines->items[i].key);
+		put_labels(&writer, &lines->items[i].labels);
+		put_values(&writer, "values", lines->items[i].values, count);
+		json_end_map(&writer);
+	}
+	json_end_list(&writer);
+	put_values(&writer, "other", lines->other, count);
+	json_key(&writer, "markers");
+	json_begin_list(&writer);
+	for (size_t i = 0; i < timeline->markers.count; i++)
+		put_marker(&writer, &timeline->markers.items[i]);
+	json_end_list(&writer);
+	json_end_map(&writer);
+}

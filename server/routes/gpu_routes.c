@@ -1,0 +1,116 @@
+/*
+ * /api/gpu/processes, /api/gpu/timeline.
+ *
+ * Source   own API specification
+ */
+#include "api/error_json.h"
+#include "api/http_negotiation.h"
+#include "server/routes/entity_tag.h"
+#include "server/routes/gpu_json.h"
+#include "server/routes/gpu_request.h"
+#include "server/routes/handlers.h"
+
+#define PROCESSES_DEFAULT 100
+#define PROCESSES_MAX     10000
+#define TOP_DEFAULT       10
+#define TOP_MAX           100
+#define STEPS_DEFAULT     500 /* at most, when no step is asked for: what a picture shows */
+#define STEP_UNIT_MS      INT64_C(15000)
+
+/* Ends a request: what failed, or the body that stands there. */
+static enum exchange_state finish(struct exchange *exchange, int status, struct error *err)
+{
+	struct http_response *response = &exchange->response;
+
+	if (status == 0 && strbuf_overflowed(&response->body))
+		status = error_set(err, ERROR_TOO_LARGE, "the answer is larger than %zu bytes",
+		                   response->body.limit);
+	if (status < 0) {
+		error_json_connect(err, response);
+	} else {
+		entity_tag_apply(&exchange->request, response, exchange->arena);
+		http_response_header(response, "Content-Type", STR("application/json"));
+		if (response->status == 200)
+			http_compress_response(&exchange->request, response);
+	}
+	http_response_header(response, "Cache-Control", STR("no-store"));
+	return EXCHANGE_DONE;
+}
+
+/* ---- processes ---- */
+
+static int list_processes(struct exchange *exchange, struct error *err)
+{
+	static const char *const orders[] = {
+		[GPU_PROCESS_BY_LIVE] = "live_bytes",     [GPU_PROCESS_BY_PEAK] = "peak_bytes",
+		[GPU_PROCESS_BY_ALLOC] = "alloc_bytes",   [GPU_PROCESS_BY_FREED] = "freed_bytes",
+		[GPU_PROCESS_BY_GROWTH] = "growth_bytes", [GPU_PROCESS_BY_FAILURES] = "failures",
+		[GPU_PROCESS_BY_FIRST] = "first_ms",      [GPU_PROCESS_BY_LAST] = "last_ms",
+	};
+	CLEANUP(gpu_question_fini) struct gpu_question question = { 0 };
+	struct gpu_process_list list;
+	struct gpu_request request;
+	size_t order = GPU_PROCESS_BY_LIVE;
+	size_t limit;
+
+	if (gpu_request_open(exchange, &request, err) < 0 ||
+	    gpu_request_word(&request, "sort", orders, ARRAY_LENGTH(orders), &order, err) < 0 ||
+	    gpu_request_count(&request, "limit", PROCESSES_DEFAULT, PROCESSES_MAX, &limit, err) <
+	            0 ||
+	    gpu_request_question(&request, "at", &question, err) < 0 ||
+	    gpu_processes_list(&question, (enum gpu_process_order)order, limit, &list, err) < 0)
+		return -1;
+	gpu_json_processes(&list, &exchange->response.body);
+	return 0;
+}
+
+enum exchange_state serve_gpu_processes(struct exchange *exchange)
+{
+	struct error err = { 0 };
+
+	return finish(exchange, list_processes(exchange, &err), &err);
+}
+
+/* ---- timeline ---- */
+
+/* As many steps as a picture shows, of whole intervals of the collector. */
+static int64_t default_step_ms(const struct gpu_question *question)
+{
+	const int64_t range_ms = question->query.end_ms - question->query.start_ms;
+
+	return STEP_UNIT_MS * (range_ms / (STEP_UNIT_MS * STEPS_DEFAULT) + 1);
+}
+
+static int make_timeline(struct exchange *exchange, struct error *err)
+{
+	static const char *const groups[] = {
+		"process",       "pid", "service_name", "k8s_podName",
+		"k8s_namespace", "gpu", "cuda_class",
+	};
+	CLEANUP(gpu_question_fini) struct gpu_question question = { 0 };
+	struct gpu_timeline_options options;
+	struct gpu_timeline timeline;
+	struct gpu_request request;
+	size_t by = 0;
+
+	if (gpu_request_open(exchange, &request, err) < 0 ||
+	    gpu_request_word(&request, "by", groups, ARRAY_LENGTH(groups), &by, err) < 0 ||
+	    gpu_request_count(&request, "top", TOP_DEFAULT, TOP_MAX, &options.top, err) < 0 ||
+	    gpu_request_step(&request, &options.step_ms, err) < 0 ||
+	    gpu_request_question(&request, "until", &question, err) < 0)
+		return -1;
+	options.by = str_of(groups[by]);
+	if (options.step_ms == 0)
+		options.step_ms = default_step_ms(&question);
+	if (gpu_timeline_make(&question, &options, &timeline, err) < 0)
+		return -1;
+	gpu_json_timeline(&timeline, &exchange->response.body);
+	return 0;
+}
+
+enum exchange_state serve_gpu_timeline(struct exchange *exchange)
+{
+	struct error err = { 0 };
+
+	return finish(exchange, make_timeline(exchange, &err), &err);
+}

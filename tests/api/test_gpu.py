@@ -1,0 +1,327 @@
+"""/api/gpu/processes and /api/gpu/timeline: every field, against arithmetic on profiles that are pushed by hand.
+
+Two nodes tick every 15 seconds. Node a: 101 holds weights and grows, 102 comes at tick 4 and is gone behind tick 9; 103 fails only. Node
+b: 201 holds memory on two GPUs and on the host, and the node is not heard of behind tick 11. Times are seconds of ticks from BASE on.
+"""
+import json
+import time
+import unittest
+
+import gpu_profiles
+import harness
+
+INTERVAL = 15
+TICKS = 40  # of node a
+DEAD = 12  # the first tick that node b lacks
+GB, MB = 10**9, 10**6
+BASE = int(time.time()) // INTERVAL * INTERVAL - 45 * 60
+FIRST, LAST = BASE, BASE + (TICKS - 1) * INTERVAL
+BIG = 2**53 + 1
+
+A, B = "node-a", "node-b"
+SERVER = gpu_profiles.Process(A, 101, "llm-gpu", k8s_podName="llm-0", k8s_namespace="prod")
+TRAINER = gpu_profiles.Process(A, 102, "train-gpu")
+FAILING = gpu_profiles.Process(A, 103, "fails-gpu")
+REMOTE = gpu_profiles.Process(B, 201, "llm-gpu", k8s_podName="llm-1", k8s_namespace="prod")
+WEIGHTS, LEAK = "main;load;cuMemAlloc_v2", "main;step;leak;cuMemAlloc_v2"
+
+
+def second(tick):
+    return BASE + tick * INTERVAL
+
+
+def ms(tick):
+    return second(tick) * 1000
+
+
+def server_live(tick):
+    """Weights that stay, and 10 MB more at each tick."""
+    return 4 * GB + 10 * MB * tick
+
+
+def trainer_live(tick):
+    return 2 * GB + (GB if tick == 7 else 0) if 4 <= tick <= 9 else 0
+
+
+def tick_of_a(tick):
+    yield SERVER.heap(second(tick), live={WEIGHTS: (4 * GB, 1), LEAK: (10 * MB * tick, tick)},
+                      alloc={WEIGHTS: (4 * GB, 1)} if tick == 0 else {LEAK: (50 * MB, 5)})
+    yield SERVER.heap(second(tick), memory_class="pinned", live={"main;pin;cuMemAllocHost_v2": (64 * MB, 2)})
+    if 4 <= tick <= 9:
+        yield TRAINER.heap(second(tick), live={WEIGHTS: (trainer_live(tick), 3)},
+                           alloc={WEIGHTS: (2 * GB, 3)} if tick == 4 else {"main;step;cuMemAlloc_v2": (7 * MB, 1)})
+    if tick in (5, 6):
+        yield FAILING.failed(second(tick), 3)
+    if tick == 6:
+        yield SERVER.failed(second(tick), 2, error="CUDA_ERROR_INVALID_VALUE")
+        yield FAILING.oom(second(tick) - 2, 80 * GB)
+    if tick == 8:
+        yield TRAINER.peak(second(tick), 4 * GB)
+        yield gpu_profiles.device(A, "0", second(tick), 80 * GB)
+        yield gpu_profiles.device(A, "1", second(tick), 40 * GB)
+
+
+def tick_of_b(tick):
+    yield REMOTE.heap(second(tick), gpu="0", live={WEIGHTS: (GB, 1)})
+    yield REMOTE.heap(second(tick), gpu="1", memory_class="vmm", live={WEIGHTS: (500 * MB, 5)})
+    yield REMOTE.heap(second(tick), gpu="unknown", memory_class="registered", live={WEIGHTS: (9 * GB, 1)})
+
+
+class Gpu(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = harness.Server("-validation.reject-older-than=0").start()
+        for tick in range(TICKS):
+            cls.push(*tick_of_a(tick), *(tick_of_b(tick) if tick < DEAD else ()))
+        # another heap of the same type that knows nothing of CUDA must not count, nor tick
+        cls.push(({"__name__": "memory", "service_name": "go", "hostname": A, "pid": "101"},
+                  [harness.pprof({"main": 123}, sample_types=["inuse_space/bytes"], period_type="space/bytes", period=1,
+                                 time_nanos=(LAST + 7) * 10**9)]))
+
+    @classmethod
+    def push(cls, *series):
+        answer = cls.server.push(*series)
+        if answer.status != 200:
+            raise AssertionError("%r" % answer)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.close()
+
+    def processes(self, **query):
+        answer = self.server.get("/api/gpu/processes", query)
+        self.assertEqual(answer.status, 200, answer)
+        return answer.json
+
+    def rows(self, **query):
+        return {row["labels"]["pid"]: row for row in self.processes(**query)["processes"]}
+
+    def timeline(self, **query):
+        answer = self.server.get("/api/gpu/timeline", query)
+        self.assertEqual(answer.status, 200, answer)
+        return answer.json
+
+    def refused(self, path, said, **query):
+        answer = self.server.get(path, query)
+        self.assertEqual(answer.status, 400, (query, answer))
+        self.assertEqual(answer.json["code"], "invalid_argument")
+        self.assertIn(said, answer.json["message"])
+        self.assertEqual(answer.headers["Cache-Control"], "no-store")
+
+
+class Processes(Gpu):
+    def test_every_field_of_a_running_process(self):
+        list_ = self.processes(at=ms(10), **{"from": ms(3)})
+        self.assertEqual((list_["tick_ms"], list_["interval_ms"]), (ms(10), INTERVAL * 1000))
+        row = next(row for row in list_["processes"] if row["labels"]["pid"] == "101")
+        self.assertEqual(row, {
+            "id": "%s:101:%d" % (A, ms(0)),
+            "labels": {"service_name": "llm-gpu", "hostname": A, "pid": "101", "proc_comm": "python3",
+                       "k8s_podName": "llm-0", "k8s_namespace": "prod"},
+            "state": "running", "first_ms": ms(0), "last_ms": ms(10),
+            "live_bytes": server_live(10), "live_blocks": 11,
+            "by_class": {"device": server_live(10), "pinned": 64 * MB}, "by_gpu": {"0": server_live(10)},
+            "peak_bytes": server_live(10), "peak_ms": ms(10),
+            "alloc_bytes": 7 * 50 * MB, "alloc_calls": 7 * 5,
+            "freed_bytes": 7 * 50 * MB - 7 * 10 * MB, "failures": 2, "growth_bytes": 7 * 10 * MB})
+
+    def test_a_process_ends_with_its_last_tick(self):
+        row = self.rows(at=ms(14), **{"from": ms(2)})["102"]
+        self.assertEqual((row["state"], row["first_ms"], row["last_ms"]), ("exited", ms(4), ms(9)))
+        self.assertEqual((row["live_bytes"], row["live_blocks"], row["by_class"], row["by_gpu"]), (0, 0, {}, {}))
+        # all that it got is back; the peak that it told of is higher than any tick
+        self.assertEqual((row["alloc_bytes"], row["freed_bytes"], row["growth_bytes"]), (2 * GB + 35 * MB, 2 * GB + 35 * MB, 0))
+        self.assertEqual((row["peak_bytes"], row["peak_ms"]), (4 * GB, ms(8)))
+        self.assertEqual(self.rows(at=ms(9))["102"]["state"], "running")
+        self.assertEqual(self.rows(at=ms(7))["102"]["peak_bytes"], 3 * GB)
+        self.assertNotIn("102", self.rows(at=ms(3)))
+        self.assertNotIn("102", self.rows(at=ms(20), **{"from": ms(12)}))
+
+    def test_what_left_within_the_range_shrinks_by_what_it_held(self):
+        row = self.rows(at=ms(14), **{"from": ms(5)})["102"]
+        self.assertEqual((row["growth_bytes"], row["alloc_bytes"], row["freed_bytes"]), (-2 * GB, 4 * 7 * MB, 2 * GB + 4 * 7 * MB))
+
+    def test_a_process_that_only_fails_is_seen(self):
+        row = self.rows(at=ms(6), **{"from": ms(0)})["103"]
+        self.assertEqual((row["failures"], row["live_bytes"], row["peak_bytes"], row["peak_ms"]), (6, 0, 0, None))
+
+    def test_memory_of_several_gpus_and_of_the_host(self):
+        row = self.rows(at=ms(11))["201"]
+        self.assertEqual(row["live_bytes"], GB + 500 * MB)
+        self.assertEqual(row["live_blocks"], 6)
+        self.assertEqual(row["by_class"], {"device": GB, "registered": 9 * GB, "vmm": 500 * MB})
+        self.assertEqual(row["by_gpu"], {"0": GB, "1": 500 * MB})
+        only = self.rows(at=ms(11), selector='{cuda_class="registered"}')["201"]
+        self.assertEqual((only["live_bytes"], only["by_gpu"]), (9 * GB, {"unknown": 9 * GB}))
+
+    def test_a_node_that_is_not_heard_of_is_a_gap_after_two_intervals(self):
+        for at in (11, 12, 13):
+            self.assertEqual(self.rows(at=ms(at))["201"]["state"], "running", at)
+        row = self.rows(at=ms(13) + 1)["201"]
+        self.assertEqual(row["state"], "gap")
+        self.assertEqual((row["live_bytes"], row["live_blocks"], row["freed_bytes"], row["growth_bytes"]), (None,) * 4)
+        self.assertEqual((row["by_class"], row["last_ms"]), ({}, ms(11)))
+        # its neighbour goes on
+        self.assertEqual(self.rows(at=ms(30))["101"]["state"], "running")
+
+    def test_what_changed_since_a_gap_is_not_known(self):
+        self.push(REMOTE.heap(second(35), live={WEIGHTS: (2 * GB, 1)}, alloc={WEIGHTS: (3 * GB, 2)}))
+        row = self.rows(at=ms(35), **{"from": ms(20)})["201"]
+        self.assertEqual((row["state"], row["live_bytes"], row["alloc_bytes"]), ("running", 2 * GB, 3 * GB))
+        self.assertEqual((row["freed_bytes"], row["growth_bytes"]), (None, None))
+
+    def test_the_first_tick_is_found_however_far_back(self):
+        old = gpu_profiles.Process("node-old", 7, "old-gpu")
+        first = BASE - 3 * 86400 - 1234
+        for at in (first, first + INTERVAL, BASE - 2 * 86400, BASE - 86400 - 5, BASE - 600, second(30)):
+            self.push(old.heap(at, live={WEIGHTS: (MB, 1)}))
+        # the same pid, days before: a whole day without a tick lies between
+        self.push(old.heap(first - 3 * 86400, live={WEIGHTS: (MB, 1)}))
+        for start in (ms(29), ms(30), (BASE - 700) * 1000):
+            row = self.rows(at=ms(30), **{"from": start})["7"]
+            self.assertEqual((row["first_ms"], row["id"]), (first * 1000, "node-old:7:%d" % (first * 1000)))
+
+    def test_order_and_limit(self):
+        def pids(**query):
+            return [row["labels"]["pid"] for row in self.processes(at=ms(9), **query)["processes"]]
+
+        self.assertEqual(pids(), ["101", "102", "201", "103"])
+        self.assertEqual(pids(limit=1), ["101"])
+        self.assertEqual(pids(sort="failures")[:2], ["103", "101"])
+        self.assertEqual(pids(sort="peak_bytes")[:3], ["101", "102", "201"])
+        self.assertEqual(pids(sort="first_ms")[0], "103")
+        self.assertEqual(pids(sort="alloc_bytes", **{"from": ms(4)})[0], "101")
+
+    def test_a_selector_keeps_the_ticks_of_the_node(self):
+        row = self.rows(at=ms(14), selector='{pid="102"}')["102"]
+        self.assertEqual(row["state"], "exited")
+        self.assertEqual(list(self.rows(at=ms(9), selector='{k8s_namespace="prod"}')), ["101", "201"])
+        self.assertEqual(self.rows(at=ms(9), selector='{pid="none"}'), {})
+
+    def test_nothing_at_all(self):
+        self.assertEqual(self.processes(at="1000000000", limit=5), {"tick_ms": None, "interval_ms": None, "processes": []})
+
+    def test_numbers_past_two_to_the_53_are_strings(self):
+        big = gpu_profiles.Process("node-big", 1, "big-gpu")
+        self.push(big.heap(second(0) - 7200, live={WEIGHTS: (BIG, 1)}))
+        row = self.rows(at=(second(0) - 7200) * 1000)["1"]
+        self.assertEqual((row["live_bytes"], row["live_blocks"]), (str(BIG), 1))
+
+    def test_an_answer_that_is_known_is_not_sent_again(self):
+        query = {"at": ms(10)}
+        first = self.server.get("/api/gpu/processes", query)
+        tag = first.headers["ETag"]
+        self.assertEqual(first.headers["Cache-Control"], "no-store")
+        again = self.server.get("/api/gpu/processes", query, headers={"If-None-Match": 'W/"x", ' + tag})
+        self.assertEqual((again.status, again.body, again.headers["ETag"]), (304, b"", tag))
+        other = self.server.get("/api/gpu/processes", {"at": ms(11)}, headers={"If-None-Match": tag})
+        self.assertEqual(other.status, 200)
+        self.assertNotEqual(other.headers["ETag"], tag)
+
+    def test_bad_parameters_are_named(self):
+        path = "/api/gpu/processes"
+        self.refused(path, "at: 'yesterday' is no time", at="yesterday")
+        self.refused(path, "from: '-1h' is no time", **{"from": "-1h"})
+        self.refused(path, "is before 1970", at="now-999999999999999999y")
+        self.refused(path, "start time is after end time", at=ms(0), **{"from": ms(1)})
+        self.refused(path, "sort: 'size' is none of live_bytes, peak_bytes", sort="size")
+        for limit in ("0", "-1", "1000000000", "99999999999999999999999", "ten", "1.5"):
+            self.refused(path, "is no number from 1 to 10000", limit=limit)
+        self.refused(path, "parse error", selector="{pid=")
+        self.refused(path, "parsing label selector", selector='{pid=~"("}')
+        answer = self.server.get(path, {"at": "now-1h\x00", "selector": "x" * 200})
+        self.assertEqual(answer.status, 400)
+
+
+class Timeline(Gpu):
+    def test_every_field(self):
+        line = self.timeline(by="process", step="15s", top=2, until=ms(16), **{"from": ms(2)})
+        self.assertEqual((line["start_ms"], line["step_ms"]), (ms(2), 15000))
+        self.assertEqual(line["capacity_bytes"], 120 * GB)
+        ticks = range(2, 17)
+        remote = [GB + 500 * MB if tick < DEAD + 2 else None for tick in ticks]
+        self.assertEqual([one["key"] for one in line["series"]], ["%s:101:%d" % (A, ms(0)), "%s:201:%d" % (B, ms(0))])
+        self.assertEqual(line["series"][0]["labels"]["k8s_podName"], "llm-0")
+        self.assertEqual(line["series"][0]["values"], [server_live(tick) for tick in ticks])
+        self.assertEqual(line["series"][1]["values"], remote)
+        self.assertEqual(line["other"], [trainer_live(tick) for tick in ticks])
+        self.assertEqual(line["total"], [server_live(tick) + trainer_live(tick) + (held or 0) for tick, held in zip(ticks, remote)])
+
+    def test_what_happened(self):
+        line = self.timeline(until=ms(16), **{"from": ms(2)})
+        trainer, server = "%s:102:%d" % (A, ms(4)), "%s:101:%d" % (A, ms(0))
+        failing, remote = "%s:103:%d" % (A, ms(5)), "%s:201:%d" % (B, ms(0))
+        self.assertEqual([tuple(one[key] for key in ("t_ms", "kind", "process", "bytes")) for one in line["markers"]], [
+            (ms(2), "peak", remote, GB + 500 * MB),
+            (ms(4), "start", trainer, 2 * GB),
+            (ms(5), "start", failing, 0),
+            (ms(6) - 2000, "oom", failing, 80 * GB),
+            (ms(6), "exit", failing, 0),
+            (ms(8), "peak", trainer, 4 * GB),
+            (ms(9), "exit", trainer, 2 * GB),
+            (ms(16), "peak", server, server_live(16))])
+
+    def test_it_says_what_the_list_of_processes_says(self):
+        for step, at in ((15, 9), (60, 8), (300, 20), (7, 5)):
+            line = self.timeline(step=step, until=ms(at), top=100, **{"from": ms(0)})
+            for i, total in enumerate(line["total"]):
+                now = self.processes(at=line["start_ms"] + i * step * 1000)["processes"]
+                self.assertEqual(total, sum(row["live_bytes"] or 0 for row in now), (step, i))
+            self.assertEqual(len(line["total"]), (ms(at) - line["start_ms"]) // (step * 1000) + 1)
+
+    def test_groups(self):
+        def at_nine(by):
+            line = self.timeline(by=by, step=15, until=ms(9), **{"from": ms(9)})
+            return {one["key"]: one["values"][0] for one in line["series"]}
+
+        self.assertEqual(at_nine("service_name"), {"llm-gpu": server_live(9) + GB + 500 * MB, "train-gpu": 2 * GB})
+        self.assertEqual(at_nine("k8s_podName"), {"llm-0": server_live(9), "llm-1": GB + 500 * MB, "": 2 * GB})
+        self.assertEqual(at_nine("k8s_namespace"), {"prod": server_live(9) + GB + 500 * MB, "": 2 * GB})
+        self.assertEqual(at_nine("gpu"), {"0": server_live(9) + 3 * GB, "1": 500 * MB})
+        self.assertEqual(at_nine("cuda_class"), {"device": server_live(9) + 3 * GB, "vmm": 500 * MB})
+        self.assertEqual(at_nine("pid"), {"101": server_live(9), "102": 2 * GB, "201": GB + 500 * MB})
+
+    def test_a_step_shorter_than_the_interval_repeats_the_last_tick(self):
+        line = self.timeline(step=5, until=ms(3), selector='{pid="101"}', **{"from": ms(1)})
+        self.assertEqual(line["series"][0]["values"], [server_live(1)] * 3 + [server_live(2)] * 3 + [server_live(3)])
+
+    def test_a_node_alone_is_a_gap(self):
+        line = self.timeline(step=15, until=ms(15), selector='{hostname="%s"}' % B, **{"from": ms(12)})
+        self.assertEqual(line["total"], [GB + 500 * MB] * 2 + [None] * 2)
+        self.assertEqual(line["other"], [0, 0, None, None])
+        self.assertEqual(line["capacity_bytes"], None)
+
+    def test_the_default_step_suits_the_range(self):
+        self.assertEqual(self.timeline(until=ms(39), **{"from": ms(0)})["step_ms"], 15000)
+        day = self.timeline(until=ms(39), **{"from": ms(39) - 86400 * 1000})
+        self.assertEqual(day["step_ms"], 180000)
+        self.assertLessEqual(len(day["total"]), 500)
+
+    def test_a_range_between_two_steps_has_none(self):
+        line = self.timeline(step="1h", until=ms(0) + 1, **{"from": ms(0) + 1})
+        self.assertEqual((line["total"], line["other"]), ([], []))
+
+    def test_bad_parameters_are_named(self):
+        path = "/api/gpu/timeline"
+        for step in ("0", "0s", "-5", "10ms", "nothing", "1e9", "99999999999999999999", "9e99h"):
+            self.refused(path, "is no duration of a second or more", step=step)
+        self.refused(path, "11001 steps are more than 11000", step=1, until=ms(0), **{"from": ms(0) - 11000 * 1000})
+        self.refused(path, "steps are more than", step=1, until="9223372036854775807", **{"from": 1})
+        self.refused(path, "by: 'color' is none of process, pid", by="color")
+        for top in ("0", "1000000000", "-1"):
+            self.refused(path, "is no number from 1 to 100", top=top)
+        self.assertEqual(self.timeline(until="9223372036854775807", step="999999999", **{"from": 1})["markers"][0]["kind"], "start")
+
+    def test_other_methods_and_tenants(self):
+        self.assertEqual(self.server.request("POST", "/api/gpu/timeline", b"").status, 405)
+        with harness.Server("-auth.multitenancy-enabled") as server:
+            self.assertEqual(server.get("/api/gpu/processes").status, 401)
+            mine = server.get("/api/gpu/processes", headers={"X-Scope-OrgID": "one"})
+            self.assertEqual((mine.status, json.loads(mine.body)["processes"]), (200, []))
+            self.assertEqual(server.get("/api/gpu/timeline", headers={"X-Scope-OrgID": "a|b"}).status, 400)
+
+
+del Gpu  # what both share has no tests
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,44 @@
+"""Profiles as the collector writes them, made by hand: a tick of a process is one Push of its classes of memory."""
+import harness
+
+GPU_HEAP = ["alloc_objects/count", "alloc_space/bytes", "inuse_objects/count", "inuse_space/bytes"]
+
+
+class Process:
+    """A process on a node; keeps nothing: what it holds is said at each tick."""
+
+    def __init__(self, hostname, pid, service, **labels):
+        self.hostname, self.pid, self.service = hostname, str(pid), service
+        self.labels = {"service_name": service, "hostname": hostname, "pid": self.pid, "proc_comm": "python3", **labels}
+
+    def heap(self, second, memory_class="device", gpu="0", live=(), alloc=()):
+        """`live` and `alloc` are {stack: (bytes, blocks)}; one series of the Push request."""
+        live, alloc = dict(live), dict(alloc)
+        rows = [{"stack": stack, "values": [alloc.get(stack, (0, 0))[1], alloc.get(stack, (0, 0))[0],
+                                            live.get(stack, (0, 0))[1], live.get(stack, (0, 0))[0]]}
+                for stack in sorted({*live, *alloc})]
+        return self.series("memory", second, rows, GPU_HEAP, "space/bytes", cuda_class=memory_class, gpu=gpu)
+
+    def failed(self, second, calls, error="CUDA_ERROR_OUT_OF_MEMORY", stack="main;cuMemAlloc_v2"):
+        return self.series("gpu_memory_failed", second, [{"stack": stack, "values": [calls]}], ["failures/count"], "space/bytes",
+                           cuda_error=error)
+
+    def peak(self, second, size, stack="main;cuMemAlloc_v2"):
+        return self.series("gpu_memory_peak", second, [{"stack": stack, "values": [size]}], ["peak_space/bytes"], "space/bytes",
+                           cuda_class="device", gpu="0")
+
+    def oom(self, second, size, stack="main;cuMemAlloc_v2"):
+        return self.series("gpu_memory_oom", second, [{"stack": stack, "values": [size]}], ["requested_space/bytes"], "space/bytes",
+                           cuda_error="CUDA_ERROR_OUT_OF_MEMORY", gpu="0")
+
+    def series(self, name, second, rows, sample_types, period_type, **labels):
+        body = harness.pprof(rows, sample_types=sample_types, period_type=period_type, period=1,
+                             time_nanos=int(second * 10**9), duration_nanos=15 * 10**9)
+        return {"__name__": name, **self.labels, **labels}, [body]
+
+
+def device(hostname, gpu, second, size):
+    """What a device says of its size."""
+    body = harness.pprof({"[device]": size}, sample_types=["total_space/bytes"], period_type="space/bytes", period=1,
+                         time_nanos=int(second * 10**9))
+    return {"__name__": "gpu_memory_device", "service_name": "vramscope-gpu", "hostname": hostname, "gpu": gpu}, [body]
