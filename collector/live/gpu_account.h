@@ -1,0 +1,146 @@
+/*
+ * The books of one process: what it allocated, freed and holds, by stack and class.
+ *
+ * Shape    events go in, in their order; sums come out. For each class
+ *
+ *              allocated - freed - implicitly freed = live        (always, to the byte)
+ *
+ *          and live is what the sums of that class hold, plus nothing. How what is odd
+ *          is booked:
+ *
+ *          free of an address not seen    no bytes; counted; takes an average block off
+ *                                         what was lost (below), if there is any
+ *          free that then fails           the block is live again, where it was
+ *          allocation at a live address   its free was missed: that block is freed first
+ *          address not known, or no room  allocated and implicitly freed at once: what is
+ *                                         live is understated, never negative
+ *          not in the events, but counted lost: allocated by STACK_LOST and live there
+ *          by the kernel                  until as many frees without a block have come
+ *          end of the process             everything live is implicitly freed
+ *
+ * Units    bytes; times are those of the events.
+ * Errors   none.
+ * Threads  none: the collector's.
+ * Source   collector specification 2.2, 2.5, 3.2, 3.5, 4.5
+ *
+ * Invariants, asserted by gpu_account_check(): the equation above, and that live bytes
+ * and blocks of a class are those of its sums, and of the table plus what is lost.
+ */
+#pragma once
+
+#include "base/budget.h"
+#include "collector/cuda_event.h"
+#include "collector/live/live_table.h"
+#include "collector/live/memory_sums.h"
+
+#define UNDOABLE_FREES 1024 /* threads of which the last free can be undone */
+
+struct class_books {
+	wide_sum alloc_bytes;
+	wide_sum free_bytes;
+	wide_sum implicit_bytes;
+	wide_sum live_bytes;
+	wide_sum lost_bytes; /* live ones, of blocks that no event told */
+	uint64_t alloc_calls;
+	uint64_t free_calls;
+	uint64_t implicit_calls;
+	uint64_t live_blocks;
+	uint64_t lost_blocks;
+};
+
+/* Failed calls with one stack and result, since the last tick. */
+struct failure_sum {
+	uint32_t stack;
+	enum cuda_class memory_class;
+	int32_t result;
+	wide_sum requested_bytes; /* of allocations that failed for want of memory */
+	uint64_t failures;
+};
+
+/* What the kernel counted for a process and class, since it first saw the process. */
+struct kernel_counters {
+	uint64_t alloc_bytes; /* of calls that succeeded, modulo 2^64 */
+	uint64_t alloc_calls;
+	uint64_t free_calls; /* entered, those that fail included */
+	uint64_t failures;   /* of allocations and frees */
+};
+
+/* A thread's last free, which may still turn out to have failed. */
+struct undoable_free {
+	uint32_t tid;
+	uint32_t sum;
+	enum cuda_class memory_class; /* of that sum */
+	uint64_t address;
+	uint64_t bytes;
+};
+
+struct gpu_account {
+	struct memory_sums sums;
+	struct live_table blocks;
+	struct class_books books[CUDA_CLASS_COUNT];
+
+	struct failure_sum *failures; /* FAILURES_MAX at most */
+	size_t failure_count;
+	size_t failure_capacity;
+
+	struct undoable_free *undoable; /* by tid, UNDOABLE_FREES of them; NULL: no free yet */
+
+	wide_sum gpu_live_bytes; /* of classes that occupy GPU memory */
+	wide_sum gpu_peak_bytes;
+	uint64_t peak_time_ns;
+
+	/* oddities, for metrics */
+	uint64_t unknown_frees;   /* no such block */
+	uint64_t missed_frees;    /* a block was given out again */
+	uint64_t untracked_calls; /* no address, or no room */
+	uint64_t failed_calls;
+	uint64_t lost_calls; /* known from the kernel's counters alone */
+	wide_sum lost_total_bytes;
+	wide_sum unstacked_bytes; /* booked, but without a stack: sampled, or no capture */
+
+	/* the kernel's view, for the difference */
+	struct kernel_counters counted[CUDA_CLASS_COUNT]; /* by events and as lost, so far */
+	struct kernel_counters deficit[CUDA_CLASS_COUNT]; /* at the last reconciliation */
+};
+
+#define FAILURES_MAX 256 /* stacks and results of failed calls in one tick; others join */
+
+/* Whether memory of this class lies on a GPU, as far as is known. */
+bool cuda_class_is_gpu(enum cuda_class memory_class);
+
+/* The budget is shared by all accounts and outlives them. */
+void gpu_account_init(struct gpu_account *account, struct budget *budget);
+void gpu_account_fini(struct gpu_account *account);
+
+/*
+ * Books one event; `stack` is that of its call (stack_table.h). EXIT and INIT book
+ * nothing: gpu_account_close() does.
+ */
+void gpu_account_book(struct gpu_account *account, const struct cuda_event *event, uint32_t stack);
+
+/* The process has ended, or has become another program: nothing of it lives. */
+void gpu_account_close(struct gpu_account *account);
+
+enum reconcile_moment {
+	RECONCILE_RUNNING, /* what is missing may still be under way: only what was missing
+	                      the last time too is lost */
+	RECONCILE_ENDED,   /* nothing is under way any more */
+};
+
+/*
+ * Books what the kernel has counted and no event has told. The counters were read before
+ * the events that were booked last.
+ */
+void gpu_account_reconcile(struct gpu_account *account, enum cuda_class memory_class,
+                           const struct kernel_counters *counters, enum reconcile_moment moment);
+
+/* Deltas and failures were handed on. */
+void gpu_account_sent(struct gpu_account *account);
+
+/*
+ * As memory_sums_rebuild(), with blocks and failures renumbered. Failures must have been
+ * handed on when there are stack_numbers.
+ */
+void gpu_account_rebuild(struct gpu_account *account, const uint32_t *stack_numbers);
+
+void gpu_account_check(const struct gpu_account *account);

@@ -1,0 +1,155 @@
+#include "collector/live/gpu_process.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/id_map.h"
+#include "base/mem.h"
+
+struct gpu_process_table {
+	struct gpu_process_table_options options;
+	struct budget budget;
+	struct id_map ids; /* by tgid and start; its numbers are those of `all` */
+	struct gpu_process **all;
+	size_t capacity;
+	uint64_t refused_events;
+};
+
+struct gpu_process_table *gpu_process_table_new(const struct gpu_process_table_options *options)
+{
+	struct gpu_process_table *table = mem_zalloc(1, sizeof(*table));
+
+	table->options = *options;
+	budget_init(&table->budget, options->memory_bytes);
+	return table;
+}
+
+static void free_process(struct gpu_process *process)
+{
+	gpu_account_fini(&process->account);
+	free(process);
+}
+
+void gpu_process_table_free(struct gpu_process_table *table)
+{
+	if (!table)
+		return;
+	for (uint32_t i = 0; i < table->ids.count; i++)
+		free_process(table->all[i]);
+	free(table->all);
+	id_map_fini(&table->ids);
+	free(table);
+}
+
+static struct hash128 key_of(uint32_t tgid, uint64_t start_ns)
+{
+	const uint64_t pair[] = { tgid, start_ns };
+
+	return hash128(0, pair, sizeof(pair)); /* the kernel chooses both */
+}
+
+static void append(struct gpu_process_table *table, struct gpu_process *process)
+{
+	bool is_new;
+	const uint32_t id =
+		id_map_add(&table->ids, key_of(process->tgid, process->start_ns), &is_new);
+
+	assert(is_new);
+	if (id == table->capacity) {
+		table->capacity = table->capacity ? table->capacity * 2 : 16;
+		table->all = mem_resize(table->all, table->capacity, sizeof(struct gpu_process *));
+	}
+	table->all[id] = process;
+}
+
+/* comm as the kernel has it: perhaps without a NUL. */
+static void read_identity(const struct gpu_process_table *table, struct gpu_process *process,
+                          const char comm[COMM_BYTES])
+{
+	char text[COMM_BYTES + 1] = "";
+
+	memcpy(text, comm, COMM_BYTES);
+	process_identity_read(table->options.proc, process->tgid, text, &process->identity);
+}
+
+struct gpu_process *gpu_process_table_find(struct gpu_process_table *table, uint32_t tgid,
+                                           uint64_t start_ns)
+{
+	const uint32_t id = id_map_find(&table->ids, key_of(tgid, start_ns));
+
+	return id == ID_MAP_NONE ? NULL : table->all[id];
+}
+
+struct gpu_process *gpu_process_table_get(struct gpu_process_table *table,
+                                          const struct cuda_event *event)
+{
+	struct gpu_process *process =
+		gpu_process_table_find(table, event->tgid, event->process_start_ns);
+
+	if (process)
+		return process;
+	if (table->ids.count >= GPU_PROCESSES_MAX) {
+		table->refused_events++;
+		return NULL;
+	}
+	process = mem_zalloc(1, sizeof(*process));
+	process->tgid = event->tgid;
+	process->start_ns = event->process_start_ns;
+	process->first_ns = event->time_ns;
+	read_identity(table, process, event->comm);
+	gpu_account_init(&process->account, &table->budget);
+	append(table, process);
+	return process;
+}
+
+size_t gpu_process_table_count(const struct gpu_process_table *table)
+{
+	return table->ids.count;
+}
+
+struct gpu_process *gpu_process_table_at(const struct gpu_process_table *table, size_t index)
+{
+	assert(index < table->ids.count);
+	return table->all[index];
+}
+
+void gpu_process_end(struct gpu_process *process, uint64_t time_ns)
+{
+	if (process->end_ns != 0)
+		return;
+	process->end_ns = time_ns > 0 ? time_ns : 1;
+	gpu_account_close(&process->account);
+}
+
+void gpu_process_table_exec(struct gpu_process_table *table, struct gpu_process *process)
+{
+	static const char no_comm[COMM_BYTES];
+
+	gpu_account_close(&process->account);
+	read_identity(table, process, no_comm);
+}
+
+void gpu_process_table_forget(struct gpu_process_table *table, uint64_t time_ns)
+{
+	const uint32_t count = table->ids.count;
+
+	id_map_reset(&table->ids);
+	for (uint32_t i = 0; i < count; i++) {
+		struct gpu_process *process = table->all[i];
+
+		if (process->end_ns != 0 && process->end_ns < time_ns && process->is_published)
+			free_process(process);
+		else
+			append(table, process);
+	}
+}
+
+void gpu_process_table_usage(const struct gpu_process_table *table, struct gpu_process_usage *out)
+{
+	*out = (struct gpu_process_usage){
+		.memory_bytes = budget_used(&table->budget),
+		.refused_events = table->refused_events,
+	};
+	for (uint32_t i = 0; i < table->ids.count; i++)
+		out->running += table->all[i]->end_ns == 0;
+}

@@ -1,0 +1,70 @@
+/*
+ * The processes that call the driver: who they are, and their books.
+ *
+ * Shape    a process is a thread group and its start: ids that are used again are others.
+ *          Its names are read at its first sight and stay, so that series do not flap.
+ *          One that has ended stays for some time, so that its last frees are seen.
+ * Units    times are nanoseconds of the boot-time clock, as events have them.
+ * Errors   gpu_process_table_get() says NULL when there are GPU_PROCESSES_MAX; counted.
+ * Threads  none: the collector's.
+ * Source   collector specification 1.3, 2.5, 6.4
+ */
+#pragma once
+
+#include "base/budget.h"
+#include "base/cleanup.h"
+#include "collector/live/gpu_account.h"
+#include "collector/live/process_identity.h"
+
+#define GPU_PROCESSES_MAX 8192 /* as many as the programs in the kernel know */
+
+struct gpu_process {
+	uint32_t tgid;
+	uint64_t start_ns;
+	uint64_t first_ns; /* time of its first event */
+	uint64_t end_ns;   /* 0: it runs */
+	bool is_settled;   /* ended, and the kernel's last counters are booked */
+	bool is_published; /* its end was part of a tick */
+	struct process_identity identity;
+	struct gpu_account account;
+};
+
+struct gpu_process_table_options {
+	const char *proc;    /* "/proc" */
+	size_t memory_bytes; /* of all live blocks and sums */
+};
+
+struct gpu_process_table;
+
+struct gpu_process_table *gpu_process_table_new(const struct gpu_process_table_options *options)
+	__attribute__((returns_nonnull));
+void gpu_process_table_free(struct gpu_process_table *table);
+DEFINE_FREEP(gpu_process_table)
+
+/* The process of an event, made when it is new; NULL: too many. */
+struct gpu_process *gpu_process_table_get(struct gpu_process_table *table,
+                                          const struct cuda_event *event);
+
+struct gpu_process *gpu_process_table_find(struct gpu_process_table *table, uint32_t tgid,
+                                           uint64_t start_ns);
+
+/* In the order of their first sight, of those that are there. */
+size_t gpu_process_table_count(const struct gpu_process_table *table);
+struct gpu_process *gpu_process_table_at(const struct gpu_process_table *table, size_t index);
+
+/* Everything live is implicitly freed; twice is once. */
+void gpu_process_end(struct gpu_process *process, uint64_t time_ns);
+
+/* It runs another program: what lived is freed, and it has another name. */
+void gpu_process_table_exec(struct gpu_process_table *table, struct gpu_process *process);
+
+/* Forgets what was published and has ended before `time_ns`. */
+void gpu_process_table_forget(struct gpu_process_table *table, uint64_t time_ns);
+
+struct gpu_process_usage {
+	size_t running;
+	size_t memory_bytes;
+	uint64_t refused_events; /* of processes that found no place */
+};
+
+void gpu_process_table_usage(const struct gpu_process_table *table, struct gpu_process_usage *out);
