@@ -1,10 +1,12 @@
 /*
  * What the programs in the kernel send: one event a driver call, with the stack of its thread.
  *
- * Shape    records of the events ring: struct cuda_event alone (frees, failures without a
- *          stack, exits, calls beyond the storm limit), or struct cuda_stack_event with
- *          1 << n KiB of stack behind it. Records of the definitions ring: struct
- *          code_definition. Fixed widths, no pointers, no padding that is not named.
+ * Shape    records of the events ring: struct cuda_event alone (frees, exits, execs, calls
+ *          whose stack was left out), or struct cuda_stack_event with room for 8, 16, 32 or
+ *          64 KiB of stack behind it; a record is one with a stack if it is long enough. INIT
+ *          has registers, thread pointer and exec identity, and room for no stack. Records of
+ *          the definitions ring: struct code_definition. Fixed widths, no pointers, no
+ *          padding that is not named.
  * Order    one ring for all CPUs: an allocation is sent when the call returns, a free when
  *          it is entered, so nobody's free is in front of its allocation.
  * Units    bytes; times are nanoseconds of the boot-time clock.
@@ -27,8 +29,7 @@
 #define PYTHON_FRAMES_MAX    256
 #define STACK_PAGE           4096
 #define STACK_BYTES_MAX      65536
-#define CODE_NAME_BYTES      64
-#define CODE_PATH_BYTES      256
+#define CODE_NAME_BYTES      256 /* of a name or a file's path */
 #define CODE_TABLE_BYTES     512
 
 enum cuda_event_kind {
@@ -38,11 +39,13 @@ enum cuda_event_kind {
 	CUDA_EVENT_FAILED,      /* an allocation of `bytes` failed with `result` */
 	CUDA_EVENT_EXIT,        /* the last thread of the process has ended */
 	CUDA_EVENT_INIT,        /* cuInit was entered: prepare for this process */
+	CUDA_EVENT_EXEC,        /* the process runs another program: what the old one held is gone */
 };
 
 enum cuda_event_flag {
-	CUDA_EVENT_SAMPLED = 1 << 0,   /* beyond the storm limit: the stack was left out */
-	CUDA_EVENT_NO_ADDRESS = 1 << 1 /* the result could not be read */
+	CUDA_EVENT_SAMPLED = 1 << 0,       /* beyond the storm limit: the stack was left out */
+	CUDA_EVENT_NO_ADDRESS = 1 << 1,    /* the result could not be read */
+	CUDA_EVENT_STACK_DROPPED = 1 << 2, /* the ring was nearly full: the stack was left out */
 };
 
 /* One driver call. */
@@ -58,7 +61,7 @@ struct cuda_event {
 	__u64 bytes;
 	__s32 result; /* CUresult */
 	__u32 flags;  /* of cuda_event_flag */
-	char comm[COMM_BYTES];
+	char comm[COMM_BYTES]; /* of the main thread */
 };
 
 /*
@@ -90,7 +93,7 @@ struct python_frame {
 
 /* A return address that a return probe has replaced on the stack. */
 struct return_probe {
-	__u64 slot;    /* stack pointer behind the slot that holds it */
+	__u64 slot;    /* where on the stack it stood */
 	__u64 address; /* the true one */
 };
 
@@ -98,6 +101,7 @@ enum captured_stack_flag {
 	CAPTURED_STACK_TRUNCATED = 1 << 0,  /* there was more stack than was copied */
 	CAPTURED_PYTHON_TRUNCATED = 1 << 1, /* there were more Python frames */
 	CAPTURED_PYTHON_UNKNOWN = 1 << 2,   /* no description of this program's interpreter */
+	CAPTURED_STACK_HOLES = 1 << 3,      /* pages that were not in memory are zero */
 };
 
 /* A thread inside a driver call: registers, copied stack, Python frames. */
@@ -121,30 +125,40 @@ struct cuda_stack_event {
 	__u8 bytes[]; /* stack.length of them count */
 };
 
-/* A Python string as it lies in memory. */
+/* How the characters of a string are sent. */
+enum code_string_kind {
+	CODE_STRING_UNREAD = 0, /* its memory was not there */
+	CODE_STRING_LATIN1 = 1, /* of one byte each; ASCII too */
+	CODE_STRING_UCS2 = 2,
+	CODE_STRING_UCS4 = 4,
+	CODE_STRING_UTF8 = 8, /* no string object: a C string */
+};
+
 struct code_string {
-	__u32 state;  /* of PyUnicodeObject: kind, compact, ASCII */
-	__u32 length; /* characters */
+	__u32 kind;   /* of code_string_kind */
+	__u32 length; /* characters (UTF-8: bytes), also of what is not sent */
 };
 
 enum code_definition_kind {
-	CODE_DEFINITION_CODE = 1, /* a code object: name, qualified name, file, line table */
-	CODE_DEFINITION_TYPE,     /* a type: its tp_name, in `qualified_name` */
+	CODE_DEFINITION_CODE = 1, /* a code object: name, file, line table */
+	CODE_DEFINITION_TYPE,     /* a type: its name */
 };
 
 /* The names of a code object (or a type), sent at its first sight in a process. */
 struct code_definition {
-	__u32 kind;
+	__u32 kind;    /* of code_definition_kind */
+	__u32 version; /* of the interpreter: 0x030c for 3.12 */
 	__u32 tgid;
+	__u32 first_line;
 	__u64 process_start_ns;
 	__u64 object;
 	struct exec_identity exec;
-	__u32 first_line;
-	__u32 table_length; /* of the whole line table */
-	struct code_string strings[3]; /* of the three below */
-	__u8 name[CODE_NAME_BYTES];
-	__u8 qualified_name[CODE_PATH_BYTES];
-	__u8 file[CODE_PATH_BYTES];
+	struct code_string name_string;
+	struct code_string file_string;
+	__u32 table_length; /* of the whole line table; 0: there is none here */
+	__u32 reserved;
+	__u8 name[CODE_NAME_BYTES]; /* qualified since 3.11; a type's tp_name */
+	__u8 file[CODE_NAME_BYTES];
 	__u8 table[CODE_TABLE_BYTES];
 };
 

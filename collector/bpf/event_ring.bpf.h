@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * The ring of events: one for all CPUs, so what was reserved first is read first.
+ *
+ * An event with a stack takes 20 to 75 KiB, one without a hundred bytes. So stacks leave the
+ * last part of the ring to events without one; addresses and frees are then still whole.
+ */
+#ifndef COLLECTOR_BPF_EVENT_RING_BPF_H
+#define COLLECTOR_BPF_EVENT_RING_BPF_H
+
+#include "collector/bpf/kernel_types.bpf.h"
+#include "collector/bpf/probe_loss.bpf.h"
+#include "collector/bpf/stack_capture.bpf.h"
+#include "collector/cuda_event.h"
+
+#if __has_include("collector/bpf/python_walk.bpf.h")
+#include "collector/bpf/python_walk.bpf.h"
+#else
+static __always_inline void python_walk(struct captured_stack *stack, __u32 tgid, __u64 start_ns)
+{
+}
+#endif
+
+#define STORM_ALWAYS_BYTES (1ULL << 20) /* calls of that size have a stack at any rate */
+
+const volatile __u64 stack_room = 0; /* bytes in the ring beyond which stacks are left out */
+
+/* User space sets the size. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 22);
+} events SEC(".maps");
+
+static __always_inline void event_ring_send(const struct cuda_event *event)
+{
+	if (bpf_ringbuf_output(&events, (void *)event, sizeof(*event), 0))
+		probe_loss_count(LOSS_RING_FULL);
+}
+
+/* One size of reservation, a constant; 0 when there is no room. */
+static __always_inline int send_bucket(const struct cuda_event *event, const struct pt_regs *regs,
+                                       const struct task_struct *task,
+                                       const struct stack_extent *extent, const __u32 bucket)
+{
+	struct cuda_stack_event *record = bpf_ringbuf_reserve(&events, sizeof(*record) + bucket, 0);
+
+	if (!record)
+		return 0;
+	record->call = *event;
+	capture_thread(&record->stack, regs, task, extent);
+	if (bucket > 0) {
+		python_walk(&record->stack, event->tgid, event->process_start_ns);
+		copy_stack(&record->stack, record->bytes, extent, bucket);
+	}
+	bpf_ringbuf_submit(record, 0);
+	return 1;
+}
+
+/* With the registers and the identity of the program, without a stack. */
+static __always_inline void event_ring_send_thread(const struct cuda_event *event,
+                                                   const struct pt_regs *regs,
+                                                   const struct task_struct *task)
+{
+	const struct stack_extent extent = { .base = regs->sp };
+
+	if (!send_bucket(event, regs, task, &extent, 0))
+		probe_loss_count(LOSS_RING_FULL);
+}
+
+static __always_inline int send_sized(const struct cuda_event *event, const struct pt_regs *regs,
+                                      const struct task_struct *task)
+{
+	const struct stack_extent extent = stack_extent_of(task, regs->sp);
+
+	if (bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > stack_room)
+		return 0;
+	switch (extent.bucket) {
+	case 8192:
+		return send_bucket(event, regs, task, &extent, 8192);
+	case 16384:
+		return send_bucket(event, regs, task, &extent, 16384);
+	case 32768:
+		return send_bucket(event, regs, task, &extent, 32768);
+	default:
+		return send_bucket(event, regs, task, &extent, 65536);
+	}
+}
+
+/* With the stack, or without when there is no room for it. */
+static __always_inline void event_ring_send_stack(struct cuda_event *event,
+                                                  const struct pt_regs *regs,
+                                                  const struct task_struct *task)
+{
+	if (send_sized(event, regs, task))
+		return;
+	event->flags |= CUDA_EVENT_STACK_DROPPED;
+	probe_loss_count(LOSS_STACK);
+	event_ring_send(event);
+}
+
+#endif

@@ -1,0 +1,418 @@
+/*
+ * workload DRIVER CASE [NUMBER...] : calls the driver at that path in one certain way, and
+ * prints what it did, a JSON object a line; the last one is the sum.
+ *
+ * The cases are at the end. Who watches finds each call again in the same order.
+ */
+#include <alloca.h>
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/collector/stub/stub_driver.h"
+
+#define THREADS_MAX 256
+#define NOINLINE    __attribute__((noinline))
+
+/* The driver's functions, as dlsym() finds them. */
+struct driver {
+	__typeof__(&cuInit) init;
+	__typeof__(&cuMemAlloc_v2) alloc;
+	__typeof__(&cuMemFree_v2) free;
+	__typeof__(&cuMemAllocAsync) alloc_async;
+	__typeof__(&cuMemFreeAsync) free_async;
+	__typeof__(&cuMemAllocManaged) alloc_managed;
+	__typeof__(&cuMemHostAlloc) host_alloc;
+	__typeof__(&cuMemFreeHost) free_host;
+	void (**inside)(const char *function);
+};
+
+struct sums {
+	uint64_t alloc_calls;
+	uint64_t alloc_bytes;
+	uint64_t alloc_failures;
+	uint64_t free_calls;
+	uint64_t free_failures;
+};
+
+struct arguments {
+	const char *program;
+	const char *path;
+	uint64_t numbers[4];
+};
+
+static struct driver driver;
+static struct sums sums; /* of the main thread; threads add theirs when they end */
+static jmp_buf out_of_call;
+
+static void say_call(const char *kind, uint64_t address, uint64_t bytes, int result)
+{
+	printf("{\"call\": \"%s\", \"address\": %" PRIu64 ", \"bytes\": %" PRIu64
+	       ", \"result\": %d}\n",
+	       kind, address, bytes, result);
+}
+
+static void say_sums(void)
+{
+	printf("{\"pid\": %d, \"alloc_calls\": %" PRIu64 ", \"alloc_bytes\": %" PRIu64
+	       ", \"alloc_failures\": %" PRIu64 ", \"free_calls\": %" PRIu64
+	       ", \"free_failures\": %" PRIu64 "}\n",
+	       (int)getpid(), sums.alloc_calls, sums.alloc_bytes, sums.alloc_failures,
+	       sums.free_calls, sums.free_failures);
+	fflush(stdout);
+}
+
+static void count_alloc(struct sums *to, uint64_t bytes, int result)
+{
+	if (result != STUB_SUCCESS) {
+		to->alloc_failures++;
+		return;
+	}
+	to->alloc_calls++;
+	to->alloc_bytes += bytes;
+}
+
+static void count_free(struct sums *to, int result)
+{
+	to->free_calls++;
+	to->free_failures += result != STUB_SUCCESS;
+}
+
+static NOINLINE uint64_t take(uint64_t bytes)
+{
+	uint64_t address = 0;
+	const int result = driver.alloc(&address, bytes);
+
+	count_alloc(&sums, bytes, result);
+	say_call(result ? "failed" : "alloc", result ? 0 : address, bytes, result);
+	return result ? 0 : address;
+}
+
+static NOINLINE void give_back(uint64_t address)
+{
+	const int result = driver.free(address);
+
+	count_free(&sums, result);
+	say_call(result ? "undone" : "free", address, 0, result);
+}
+
+static void *find(void *library, const char *name)
+{
+	void *found = dlsym(library, name);
+
+	if (!found) {
+		fprintf(stderr, "workload: no %s\n", name);
+		exit(2);
+	}
+	return found;
+}
+
+static void load_driver(const char *path)
+{
+	void *library = dlopen(path, RTLD_NOW);
+
+	if (!library) {
+		fprintf(stderr, "workload: %s\n", dlerror());
+		exit(2);
+	}
+	*(void **)&driver.init = find(library, "cuInit");
+	*(void **)&driver.alloc = find(library, "cuMemAlloc_v2");
+	*(void **)&driver.free = find(library, "cuMemFree_v2");
+	*(void **)&driver.alloc_async = find(library, "cuMemAllocAsync");
+	*(void **)&driver.free_async = find(library, "cuMemFreeAsync");
+	*(void **)&driver.alloc_managed = find(library, "cuMemAllocManaged");
+	*(void **)&driver.host_alloc = find(library, "cuMemHostAlloc");
+	*(void **)&driver.free_host = find(library, "cuMemFreeHost");
+	driver.inside = find(library, "stub_inside");
+}
+
+/* N blocks of 1000, 2000, ... bytes; the even ones are given back. */
+static void run_pairs(const struct arguments *arguments)
+{
+	for (uint64_t i = 1; i <= arguments->numbers[0]; i++) {
+		const uint64_t address = take(i * 1000);
+
+		if (i % 2 == 0 && address)
+			give_back(address);
+	}
+}
+
+/* N blocks of M bytes, given back at once, without a word. */
+static void run_storm(const struct arguments *arguments)
+{
+	for (uint64_t i = 0; i < arguments->numbers[0]; i++) {
+		uint64_t address = 0;
+		const int result = driver.alloc(&address, arguments->numbers[1]);
+
+		count_alloc(&sums, arguments->numbers[1], result);
+		if (result == STUB_SUCCESS)
+			count_free(&sums, driver.free(address));
+	}
+}
+
+/* Two frees that the driver refuses. */
+static void run_bad_free(const struct arguments *arguments)
+{
+	const uint64_t address = take(4096);
+
+	(void)arguments;
+	give_back(address);
+	give_back(address);
+	give_back(12345);
+}
+
+/* Classes, and functions that the driver implements by others. */
+static void run_classes(const struct arguments *arguments)
+{
+	uint64_t address = 0;
+	void *pointer = NULL;
+	int result;
+
+	(void)arguments;
+	result = driver.alloc_async(&address, 700, NULL);
+	count_alloc(&sums, 700, result);
+	say_call("alloc", address, 700, result);
+	result = driver.free_async(address, NULL);
+	count_free(&sums, result);
+	say_call("free", address, 0, result);
+	result = driver.alloc_managed(&address, 800, 1);
+	count_alloc(&sums, 800, result);
+	say_call("alloc", address, 800, result);
+	give_back(address);
+	result = driver.host_alloc(&pointer, 900, 0);
+	count_alloc(&sums, 900, result);
+	say_call("alloc", (uint64_t)(uintptr_t)pointer, 900, result);
+	result = driver.free_host(pointer);
+	count_free(&sums, result);
+	say_call("free", (uint64_t)(uintptr_t)pointer, 0, result);
+}
+
+static void leave_by_longjmp(const char *function)
+{
+	(void)function;
+	longjmp(out_of_call, 1);
+}
+
+static NOINLINE void alloc_and_leave(uint64_t bytes)
+{
+	uint64_t address;
+
+	*driver.inside = leave_by_longjmp;
+	if (setjmp(out_of_call) == 0)
+		(void)driver.alloc(&address, bytes);
+	*driver.inside = NULL;
+}
+
+static NOINLINE void take_deeper(uint64_t bytes)
+{
+	volatile char *room = alloca(3000);
+
+	room[0] = 1;
+	take(bytes);
+	room[1] = 2;
+}
+
+/* Calls that are left, then calls from the same place, from above and from below. */
+static void run_longjmp(const struct arguments *arguments)
+{
+	for (uint64_t i = 0; i < arguments->numbers[0]; i++) {
+		alloc_and_leave(1);
+		take(100 + i);
+		alloc_and_leave(1);
+		take_deeper(200 + i);
+	}
+}
+
+static void fork_inside(const char *function)
+{
+	(void)function;
+	*driver.inside = NULL;
+	if (fork() == 0)
+		return; /* the child returns from a call that it never entered */
+	(void)wait(NULL);
+}
+
+/* A fork inside of a call: the child's return is not counted, its own calls are. */
+static void run_fork(const struct arguments *arguments)
+{
+	const pid_t parent = getpid();
+	uint64_t address = 0;
+	int result;
+
+	(void)arguments;
+	fflush(stdout);
+	*driver.inside = fork_inside;
+	result = driver.alloc(&address, 5000);
+	if (getpid() != parent) {
+		take(6000);
+		return;
+	}
+	count_alloc(&sums, 5000, result);
+	say_call("alloc", address, 5000, result);
+}
+
+static void die(const char *function)
+{
+	(void)function;
+	(void)raise(SIGKILL);
+}
+
+/* Killed inside of a call. */
+static void run_killed(const struct arguments *arguments)
+{
+	uint64_t address;
+
+	(void)arguments;
+	take(1234);
+	say_sums();
+	*driver.inside = die;
+	(void)driver.alloc(&address, 99);
+}
+
+/* Another program in the same process. */
+static void run_exec(const struct arguments *arguments)
+{
+	take(3000);
+	say_sums();
+	execl(arguments->program, arguments->program, arguments->path, "pairs", "2", NULL);
+	_exit(3);
+}
+
+struct thread_work {
+	pthread_t thread;
+	uint64_t pairs;
+	uint64_t first_bytes;
+	struct sums sums;
+};
+
+static void *allocate_in_thread(void *context)
+{
+	struct thread_work *work = context;
+
+	for (uint64_t i = 0; i < work->pairs; i++) {
+		const uint64_t bytes = work->first_bytes + i;
+		uint64_t address = 0;
+		const int result = driver.alloc(&address, bytes);
+
+		count_alloc(&work->sums, bytes, result);
+		if (result == STUB_SUCCESS)
+			count_free(&work->sums, driver.free(address));
+	}
+	return NULL;
+}
+
+/* N threads with M pairs each; all ask for the same sizes, so that addresses go round. */
+static void run_threads(const struct arguments *arguments)
+{
+	static struct thread_work works[THREADS_MAX];
+	const uint64_t count = arguments->numbers[0] < THREADS_MAX ? arguments->numbers[0]
+	                                                           : THREADS_MAX;
+
+	for (uint64_t i = 0; i < count; i++) {
+		works[i].pairs = arguments->numbers[1];
+		works[i].first_bytes = 512;
+		if (pthread_create(&works[i].thread, NULL, allocate_in_thread, &works[i]) != 0)
+			exit(2);
+	}
+	for (uint64_t i = 0; i < count; i++) {
+		pthread_join(works[i].thread, NULL);
+		sums.alloc_calls += works[i].sums.alloc_calls;
+		sums.alloc_bytes += works[i].sums.alloc_bytes;
+		sums.alloc_failures += works[i].sums.alloc_failures;
+		sums.free_calls += works[i].sums.free_calls;
+		sums.free_failures += works[i].sums.free_failures;
+	}
+}
+
+/* A block from below `room` bytes of a stack that begins with a pattern. */
+static NOINLINE void take_below(uint64_t room, uint64_t pattern)
+{
+	volatile uint64_t *words = alloca(room);
+
+	words[0] = pattern;
+	words[room / 8 - 1] = pattern + 1;
+	printf("{\"stack\": %" PRIu64 ", \"function\": %" PRIu64 "}\n", (uint64_t)(uintptr_t)words,
+	       (uint64_t)(uintptr_t)&take);
+	take(room);
+	words[0] = 0;
+}
+
+static void *take_below_in_thread(void *context)
+{
+	const struct arguments *arguments = context;
+
+	take_below(arguments->numbers[0], arguments->numbers[1]);
+	return NULL;
+}
+
+/* From the main thread and from another, N bytes of stack that begin with the word M. */
+static void run_stack(const struct arguments *arguments)
+{
+	struct arguments own = *arguments;
+	pthread_t thread;
+
+	take_below(arguments->numbers[0], arguments->numbers[1]);
+	if (pthread_create(&thread, NULL, take_below_in_thread, &own) != 0)
+		exit(2);
+	pthread_join(thread, NULL);
+}
+
+/* Says that it is there, and goes on when a byte comes. */
+static void wait_for_word(void)
+{
+	char byte;
+
+	printf("{\"ready\": %d}\n", (int)getpid());
+	fflush(stdout);
+	if (read(STDIN_FILENO, &byte, 1) != 1)
+		exit(4);
+}
+
+/* Loads the driver late, and calls it when told to; with N > 0 a child does the same. */
+static void run_late(const struct arguments *arguments)
+{
+	wait_for_word();
+	load_driver(arguments->path);
+	wait_for_word();
+	run_pairs(arguments);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(const struct arguments *arguments);
+} cases[] = {
+	{ "pairs", run_pairs },     { "storm", run_storm },     { "bad-free", run_bad_free },
+	{ "classes", run_classes }, { "longjmp", run_longjmp }, { "fork", run_fork },
+	{ "killed", run_killed },   { "exec", run_exec },       { "threads", run_threads },
+	{ "stack", run_stack },     { "late", run_late },
+};
+
+int main(int argc, char **argv)
+{
+	struct arguments arguments = { .program = argv[0] };
+
+	if (argc < 3)
+		return 2;
+	arguments.path = argv[1];
+	for (int i = 3; i < argc && i < 7; i++)
+		arguments.numbers[i - 3] = strtoull(argv[i], NULL, 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (strcmp(cases[i].name, argv[2]) != 0)
+			continue;
+		if (cases[i].run != run_late) {
+			load_driver(arguments.path);
+			driver.init(0);
+		}
+		cases[i].run(&arguments);
+		say_sums();
+		return 0;
+	}
+	return 2;
+}
