@@ -22,16 +22,25 @@ void stack_profile_fini(struct stack_profile *maker)
 	*maker = (struct stack_profile){ 0 };
 }
 
-/* Places for all that the table has now. */
 static struct stack_profile_place *fit(struct stack_profile_place *places, size_t *count,
                                        size_t wanted)
 {
 	if (wanted <= *count)
 		return places;
+	wanted = wanted > *count * 2 ? wanted : *count * 2;
 	places = mem_resize(places, wanted, sizeof(*places));
 	memset(places + *count, 0, (wanted - *count) * sizeof(*places));
 	*count = wanted;
 	return places;
+}
+
+/* Places for all that the table has now. */
+static void fit_places(struct stack_profile *maker)
+{
+	maker->strings =
+		fit(maker->strings, &maker->string_places, stack_table_string_count(maker->table));
+	maker->frames =
+		fit(maker->frames, &maker->frame_places, stack_table_frame_count(maker->table));
 }
 
 /* Appends one element; false when the arena is full. */
@@ -122,9 +131,8 @@ static bool put_value_type(struct stack_profile *maker, const struct stack_profi
 bool stack_profile_begin(struct stack_profile *maker, const struct stack_profile_kind *kind,
                          struct stack_profile_time time, struct arena *arena)
 {
-	const struct stack_table *table = maker->table;
 	struct stack_profile fresh = {
-		.table = table,
+		.table = maker->table,
 		.kind = kind,
 		.number = maker->number + 1,
 		.strings = maker->strings,
@@ -135,9 +143,8 @@ bool stack_profile_begin(struct stack_profile *maker, const struct stack_profile
 	};
 
 	id_map_reset(&fresh.mappings);
-	fresh.strings = fit(fresh.strings, &fresh.string_places, stack_table_string_count(table));
-	fresh.frames = fit(fresh.frames, &fresh.frame_places, stack_table_frame_count(table));
 	*maker = fresh;
+	fit_places(maker);
 	maker->profile = arena_alloc(arena, sizeof(*maker->profile));
 	if (!maker->profile)
 		return false;
@@ -164,6 +171,7 @@ bool stack_profile_add(struct stack_profile *maker, uint32_t stack, const int64_
 	struct profile *profile = maker->profile;
 	struct profile_sample sample = { .first_frame = (uint32_t)profile->stack_length };
 
+	fit_places(maker);
 	while (stack != STACK_NONE) {
 		const struct stack_node *node = stack_table_node(maker->table, stack);
 		uint32_t location;

@@ -1,0 +1,113 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "collector/live/gpu_process.h"
+#include "tests/unit/collector/live/live_fixture.h"
+
+static struct gpu_process_table *new_table(void)
+{
+	return gpu_process_table_new(&(struct gpu_process_table_options){
+		.proc = "/nowhere",
+		.memory_bytes = 16 << 20,
+	});
+}
+
+static void a_process_is_an_id_and_a_start(void **state)
+{
+	CLEANUP(gpu_process_table_freep) struct gpu_process_table *table = new_table();
+	struct cuda_event event = alloc_event(1, 1);
+	struct gpu_process *first = gpu_process_table_get(table, &event);
+
+	(void)state;
+	assert_string_equal(first->identity.comm, "worker");
+	assert_ptr_equal(gpu_process_table_get(table, &event), first);
+	event.process_start_ns++; /* the id was used again */
+	assert_ptr_not_equal(gpu_process_table_get(table, &event), first);
+	assert_int_equal(gpu_process_table_count(table), 2);
+	assert_ptr_equal(gpu_process_table_find(table, 100, 5), first);
+	assert_null(gpu_process_table_find(table, 101, 5));
+}
+
+static void a_name_without_an_end_is_cut(void **state)
+{
+	CLEANUP(gpu_process_table_freep) struct gpu_process_table *table = new_table();
+	struct cuda_event event = alloc_event(1, 1);
+
+	(void)state;
+	memset(event.comm, 'x', sizeof(event.comm));
+	assert_int_equal(strlen(gpu_process_table_get(table, &event)->identity.comm), COMM_BYTES);
+}
+
+static void the_ended_are_forgotten_once_published(void **state)
+{
+	CLEANUP(gpu_process_table_freep) struct gpu_process_table *table = new_table();
+	struct cuda_event event = alloc_event(1, 100);
+	struct gpu_process *process = gpu_process_table_get(table, &event);
+	struct gpu_process *other;
+
+	(void)state;
+	gpu_account_book(&process->account, &event, STACK_LOST);
+	event.tgid++;
+	other = gpu_process_table_get(table, &event);
+	gpu_process_end(process, 2000);
+	gpu_process_end(process, 9000); /* twice is once */
+	assert_int_equal(process->end_ns, 2000);
+	assert_true(process->account.gpu_live_bytes == 0);
+	gpu_process_table_forget(table, 3000);
+	assert_int_equal(gpu_process_table_count(table), 2);
+	process->is_published = true;
+	gpu_process_table_forget(table, 2000);
+	assert_int_equal(gpu_process_table_count(table), 2);
+	gpu_process_table_forget(table, 2001);
+	assert_int_equal(gpu_process_table_count(table), 1);
+	assert_ptr_equal(gpu_process_table_find(table, event.tgid, 5), other);
+	assert_null(gpu_process_table_find(table, 100, 5));
+}
+
+static void another_program_starts_with_nothing(void **state)
+{
+	CLEANUP(gpu_process_table_freep) struct gpu_process_table *table = new_table();
+	const struct cuda_event event = alloc_event(1, 100);
+	struct gpu_process *process = gpu_process_table_get(table, &event);
+
+	(void)state;
+	gpu_account_book(&process->account, &event, STACK_LOST);
+	gpu_process_table_exec(table, process);
+	assert_true(process->account.books[CUDA_CLASS_DEVICE].implicit_bytes == 100);
+	assert_int_equal(process->end_ns, 0);
+}
+
+static void too_many_are_refused_and_counted(void **state)
+{
+	CLEANUP(gpu_process_table_freep) struct gpu_process_table *table = new_table();
+	struct cuda_event event = alloc_event(1, 100);
+	struct gpu_process_usage usage;
+
+	(void)state;
+	for (uint32_t i = 0; i < GPU_PROCESSES_MAX; i++) {
+		event.tgid = 1000 + i;
+		assert_non_null(gpu_process_table_get(table, &event));
+	}
+	event.tgid = 1;
+	assert_null(gpu_process_table_get(table, &event));
+	gpu_process_table_usage(table, &usage);
+	assert_int_equal(usage.refused_events, 1);
+	assert_int_equal(usage.running, GPU_PROCESSES_MAX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_process_is_an_id_and_a_start),
+		cmocka_unit_test(a_name_without_an_end_is_cut),
+		cmocka_unit_test(the_ended_are_forgotten_once_published),
+		cmocka_unit_test(another_program_starts_with_nothing),
+		cmocka_unit_test(too_many_are_refused_and_counted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

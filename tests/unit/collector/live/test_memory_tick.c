@@ -1,0 +1,336 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "collector/live/memory_tick.h"
+#include "tests/unit/collector/live/live_fixture.h"
+
+#define NOTES_MAX 200
+
+/* What one pushed profile said: the sink may not keep more. */
+struct note {
+	char labels[512];
+	int64_t totals[STACK_PROFILE_TYPES_MAX];
+	size_t samples;
+	char type[32]; /* the first sample type */
+	int64_t time_unix_ns;
+	int64_t duration_ns;
+};
+
+struct fixture {
+	struct gpu_process_table *processes;
+	struct stack_table *stacks;
+	struct memory_tick *tick;
+	struct note notes[NOTES_MAX];
+	size_t count;
+	size_t pushes;
+};
+
+static void note_profile(struct note *note, const struct sink_profile *pushed)
+{
+	const struct profile *profile = pushed->profile;
+	struct strbuf text;
+
+	strbuf_init(&text, sizeof(note->labels) - 1);
+	label_set_format(&pushed->labels, &text);
+	assert_false(strbuf_overflowed(&text));
+	(void)snprintf(note->labels, sizeof(note->labels), "%s", text.data);
+	strbuf_fini(&text);
+	for (size_t i = 1; i < pushed->labels.count; i++)
+		assert_true(str_compare(pushed->labels.labels[i - 1].name,
+		                        pushed->labels.labels[i].name) < 0);
+	for (size_t i = 0; i < profile->sample_count * profile->sample_type_count; i++)
+		note->totals[i % profile->sample_type_count] += profile->values[i];
+	note->samples = profile->sample_count;
+	note->time_unix_ns = profile->time_unix_ns;
+	note->duration_ns = profile->duration_ns;
+	(void)snprintf(note->type, sizeof(note->type), "%.*s",
+	               STR_ARGS(profile_string(profile, profile->sample_types[0].type)));
+}
+
+static void note_push(void *context, const struct sink_profile *profiles, size_t count)
+{
+	struct fixture *fixture = context;
+
+	fixture->pushes++;
+	for (size_t i = 0; i < count; i++) {
+		assert_true(fixture->count < NOTES_MAX);
+		note_profile(&fixture->notes[fixture->count++], &profiles[i]);
+	}
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = mem_zalloc(1, sizeof(*fixture));
+
+	fixture->processes = gpu_process_table_new(&(struct gpu_process_table_options){
+		.proc = "/nowhere",
+		.memory_bytes = 256 << 20,
+	});
+	fixture->stacks = stack_table_new(256 << 20);
+	fixture->tick = memory_tick_new(
+		&(struct memory_tick_options){
+			.service_suffix = "-gpu",
+			.hostname = "box",
+			.cluster = "default",
+			.gpu = "unknown",
+			.has_pid_label = true,
+			.sink = { note_push, fixture },
+		},
+		fixture->processes, fixture->stacks);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	memory_tick_free(fixture->tick);
+	stack_table_free(fixture->stacks);
+	gpu_process_table_free(fixture->processes);
+	free(fixture);
+	return 0;
+}
+
+static void take(struct fixture *fixture, struct cuda_event event, uint32_t stack)
+{
+	gpu_account_book(&gpu_process_table_get(fixture->processes, &event)->account, &event,
+	                 stack);
+}
+
+static void publish(struct fixture *fixture)
+{
+	memset(fixture->notes, 0, sizeof(fixture->notes));
+	fixture->count = fixture->pushes = 0;
+	memory_tick_publish(fixture->tick, (struct stack_profile_time){ 15000, 15 });
+}
+
+static const struct note *note_of(const struct fixture *fixture, const char *labels,
+                                  const char *type)
+{
+	for (size_t i = 0; i < fixture->count; i++)
+		if (strcmp(fixture->notes[i].labels, labels) == 0 &&
+		    strcmp(fixture->notes[i].type, type) == 0)
+			return &fixture->notes[i];
+	return NULL;
+}
+
+#define MEMORY                                                                    \
+	"{__delta__=\"false\", __name__=\"memory\", cluster=\"default\", "        \
+	"cuda_class=\"device\", gpu=\"unknown\", hostname=\"box\", pid=\"100\", " \
+	"proc_comm=\"worker\", service_name=\"worker-gpu\"}"
+#define MALLOC                                                                  \
+	"{__delta__=\"false\", __name__=\"process_cpu\", cluster=\"default\", " \
+	"hostname=\"box\", proc_comm=\"worker\", service_name=\"worker\"}"
+#define FAILED                                                                              \
+	"{__delta__=\"false\", __name__=\"gpu_memory_failed\", cluster=\"default\", "       \
+	"cuda_class=\"device\", cuda_error=\"CUDA_ERROR_OUT_OF_MEMORY\", gpu=\"unknown\", " \
+	"hostname=\"box\", pid=\"100\", proc_comm=\"worker\", service_name=\"worker-gpu\"}"
+#define HEARTBEAT                                                          \
+	"{__delta__=\"false\", __name__=\"memory\", cluster=\"default\", " \
+	"hostname=\"box\", service_name=\"vramscope-collector-gpu\"}"
+
+static void a_tick_has_deltas_and_what_lives(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint32_t grow = STACK_OF(fixture->stacks, "grow", "main");
+	const uint32_t fill = STACK_OF(fixture->stacks, "fill", "main");
+	const struct note *note;
+
+	take(fixture, alloc_event(0x1000, 100), grow);
+	take(fixture, alloc_event(0x2000, 30), grow);
+	take(fixture, alloc_event(0x3000, 7), fill);
+	take(fixture, free_event(0x1000), 0);
+	publish(fixture);
+	assert_int_equal(fixture->pushes, 1);
+	assert_int_equal(fixture->count, 3); /* the heartbeat, memory, malloc */
+	note = note_of(fixture, MEMORY, "alloc_space");
+	assert_non_null(note);
+	assert_int_equal(note->samples, 2);
+	assert_int_equal(note->totals[0], 137);
+	assert_int_equal(note->totals[1], 3);
+	assert_int_equal(note->totals[2], 37);
+	assert_int_equal(note->totals[3], 2);
+	assert_int_equal(note->time_unix_ns, 15000);
+	assert_int_equal(note->duration_ns, 15);
+	note = note_of(fixture, MALLOC, "malloc");
+	assert_non_null(note);
+	assert_int_equal(note->totals[0], 137);
+
+	/* what lives is written again, and no byte was allocated twice */
+	publish(fixture);
+	assert_int_equal(fixture->count, 2);
+	note = note_of(fixture, MEMORY, "alloc_space");
+	assert_non_null(note);
+	assert_int_equal(note->totals[0], 0);
+	assert_int_equal(note->totals[2], 37);
+
+	take(fixture, free_event(0x2000), 0);
+	take(fixture, free_event(0x3000), 0);
+	publish(fixture);
+	assert_int_equal(fixture->count, 1); /* nothing lives, nothing happened */
+}
+
+static void an_idle_machine_has_a_heartbeat(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct note *note;
+
+	publish(fixture);
+	assert_int_equal(fixture->count, 1);
+	note = note_of(fixture, HEARTBEAT, "inuse_space");
+	assert_non_null(note);
+	assert_int_equal(note->samples, 0);
+}
+
+static void failures_are_a_series_for_each_error(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint32_t grow = STACK_OF(fixture->stacks, "grow", "main");
+	const uint32_t fill = STACK_OF(fixture->stacks, "fill", "main");
+	const struct note *note;
+
+	take(fixture, failed_event(1 << 20, 2), grow);
+	take(fixture, failed_event(1 << 20, 1), grow);
+	take(fixture, failed_event(1 << 10, 2), fill);
+	publish(fixture);
+	assert_int_equal(fixture->count, 3);
+	note = note_of(fixture, FAILED, "requested_space");
+	assert_non_null(note);
+	assert_int_equal(note->samples, 2);
+	assert_int_equal(note->totals[0], (1 << 20) + (1 << 10));
+	assert_int_equal(note->totals[1], 2);
+	publish(fixture);
+	assert_int_equal(fixture->count, 1);
+}
+
+static void what_a_process_did_before_its_end_is_published(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct cuda_event event = alloc_event(0x1000, 100);
+	struct gpu_process *process = gpu_process_table_get(fixture->processes, &event);
+	const struct note *note;
+
+	take(fixture, event, STACK_OF(fixture->stacks, "grow", "main"));
+	gpu_process_end(process, 2000);
+	publish(fixture);
+	note = note_of(fixture, MEMORY, "alloc_space");
+	assert_non_null(note);
+	assert_int_equal(note->totals[0], 100);
+	assert_int_equal(note->totals[2], 0);
+	assert_false(process->is_published); /* the kernel's last counters are to come */
+	process->is_settled = true;
+	publish(fixture);
+	assert_true(process->is_published);
+	assert_int_equal(fixture->count, 1);
+}
+
+static void a_series_too_large_for_one_profile_is_several(void **state)
+{
+	struct fixture *fixture = *state;
+	const size_t stacks = 2 * STACK_PROFILE_SAMPLES_MAX + 10;
+	size_t profiles = 0;
+	int64_t bytes = 0;
+	char name[32];
+
+	for (uint64_t i = 0; i < stacks; i++) {
+		(void)snprintf(name, sizeof(name), "f%llu", (unsigned long long)i);
+		take(fixture, alloc_event((i + 1) << 12, i),
+		     STACK_OF(fixture->stacks, name, "main"));
+	}
+	publish(fixture);
+	for (size_t i = 0; i < fixture->count; i++) {
+		if (strcmp(fixture->notes[i].labels, MEMORY) != 0)
+			continue;
+		profiles++;
+		bytes += fixture->notes[i].totals[2];
+		assert_in_range(fixture->notes[i].samples, 1, STACK_PROFILE_SAMPLES_MAX);
+	}
+	assert_int_equal(profiles, 3);
+	assert_int_equal(bytes, (int64_t)(stacks * (stacks - 1) / 2));
+	assert_int_equal(memory_tick_dropped(fixture->tick), 0);
+}
+
+static void a_tick_too_large_for_one_push_is_several(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint32_t processes = 60;
+	const uint64_t stacks = 5000;
+	int64_t bytes = 0;
+	size_t pushes;
+
+	for (uint64_t i = 0; i < stacks; i++) {
+		char name[32];
+		uint32_t stack;
+
+		(void)snprintf(name, sizeof(name), "f%llu", (unsigned long long)i);
+		stack = STACK_OF(fixture->stacks, name, "main");
+		for (uint32_t pid = 0; pid < processes; pid++) {
+			struct cuda_event event = alloc_event((i + 1) << 12, 1);
+
+			event.tgid = 100 + pid;
+			take(fixture, event, stack);
+		}
+	}
+	publish(fixture);
+	pushes = fixture->pushes;
+	assert_in_range(pushes, 2, 20);
+	for (size_t i = 0; i < fixture->count; i++)
+		if (strcmp(fixture->notes[i].type, "alloc_space") == 0)
+			bytes += fixture->notes[i].totals[2];
+	assert_int_equal(bytes, (int64_t)(processes * stacks));
+	assert_int_equal(memory_tick_dropped(fixture->tick), 0);
+}
+
+static void stacks_that_nothing_refers_to_are_thrown_away(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint32_t kept = STACK_OF(fixture->stacks, "kept", "main");
+	const struct note *note;
+	char name[32];
+
+	take(fixture, alloc_event(1, 100), kept);
+	for (uint64_t i = 0; i < 10000; i++) {
+		(void)snprintf(name, sizeof(name), "f%llu", (unsigned long long)i);
+		take(fixture, alloc_event((i + 1) << 12, 1),
+		     STACK_OF(fixture->stacks, name, "main"));
+		take(fixture, free_event((i + 1) << 12), 0);
+	}
+	publish(fixture);
+	assert_in_range(stack_table_count(fixture->stacks), 1, 100);
+	/* the block that lives has moved with its stack */
+	take(fixture, free_event(1), 0);
+	take(fixture, alloc_event(1, 60), STACK_OF(fixture->stacks, "kept", "main"));
+	publish(fixture);
+	note = note_of(fixture, MEMORY, "alloc_space");
+	assert_non_null(note);
+	assert_int_equal(note->samples, 1);
+	assert_int_equal(note->totals[0], 60);
+	assert_int_equal(note->totals[2], 60);
+	stack_table_check(fixture->stacks);
+	gpu_account_check(&gpu_process_table_at(fixture->processes, 0)->account);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_tick_has_deltas_and_what_lives),
+		TEST(an_idle_machine_has_a_heartbeat),
+		TEST(failures_are_a_series_for_each_error),
+		TEST(what_a_process_did_before_its_end_is_published),
+		TEST(a_series_too_large_for_one_profile_is_several),
+		TEST(a_tick_too_large_for_one_push_is_several),
+		TEST(stacks_that_nothing_refers_to_are_thrown_away),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
