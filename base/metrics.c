@@ -275,6 +275,11 @@ static void add_escaped(struct strbuf *out, struct str rest, char also)
 	}
 }
 
+void metrics_put_escaped(struct strbuf *out, struct str value)
+{
+	add_escaped(out, value, '"');
+}
+
 /* name_suffix{labels,le="bound"} without the value; `bound` may be NULL. */
 static void add_name(struct strbuf *out, const struct metric *metric, const char *suffix,
                      const double *bound)

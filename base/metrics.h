@@ -58,3 +58,6 @@ double metric_value(const struct metric *metric);         /* of a histogram: its
 
 /* All families in the order of their making, as Prometheus text. */
 void metrics_format(struct metrics *metrics, struct strbuf *out);
+
+/* Appends the value of a label as it stands between quotes; for texts made elsewhere. */
+void metrics_put_escaped(struct strbuf *out, struct str value);

@@ -143,8 +143,8 @@ static void lose(struct gpu_account *account, enum cuda_class memory_class, uint
 	const struct movement move = { memory_sums_at(&account->sums, memory_class), bytes, calls };
 
 	allocate(account, &move);
-	account->lost_calls += calls;
-	account->lost_total_bytes += bytes;
+	account->oddities.lost_calls += calls;
+	account->oddities.unstacked_bytes += bytes;
 	account->counted[memory_class].alloc_bytes += bytes;
 	account->counted[memory_class].alloc_calls += calls;
 	if (calls == 0) { /* bytes of no call: nothing to wait a free for */
@@ -191,7 +191,7 @@ void gpu_account_reconcile(struct gpu_account *account, enum cuda_class memory_c
 	free_lost(account, memory_class, frees);
 	counted->free_calls += frees;
 	deficit->free_calls -= frees;
-	account->failed_calls += failures;
+	account->oddities.failed_calls += failures;
 	counted->failures += failures;
 	deficit->failures -= failures;
 }
@@ -209,22 +209,22 @@ static void book_alloc(struct gpu_account *account, const struct cuda_event *eve
 	account->counted[memory_class].alloc_bytes += event->bytes;
 	account->counted[memory_class].alloc_calls++;
 	if (stack <= CUDA_FUNCTION_COUNT)
-		account->unstacked_bytes += bytes;
+		account->oddities.unstacked_bytes += bytes;
 	allocate(account, &move);
 	if (event->flags & CUDA_EVENT_NO_ADDRESS) {
-		account->untracked_calls++;
+		account->oddities.untracked_calls++;
 		count_implicit(account, &move);
 		return;
 	}
 	if (live_table_take(&account->blocks, event->address, &missed)) {
 		const struct movement gone = movement_of(account, &missed);
 
-		account->missed_frees++;
+		account->oddities.missed_frees++;
 		lower_live(account, &gone);
 		count_freed(account, &gone);
 	}
 	if (!live_table_put(&account->blocks, event->address, bytes, number)) {
-		account->untracked_calls++;
+		account->oddities.untracked_calls++;
 		count_implicit(account, &move);
 		return;
 	}
@@ -249,7 +249,7 @@ static void book_free(struct gpu_account *account, const struct cuda_event *even
 	if (event->address == 0) /* the driver ignores it */
 		return;
 	if (!live_table_take(&account->blocks, event->address, &block)) {
-		account->unknown_frees++;
+		account->oddities.unknown_frees++;
 		free_lost(account, memory_class, 1);
 		return;
 	}
@@ -306,7 +306,7 @@ static void book_failure(struct gpu_account *account, const struct cuda_event *e
 	sum->failures++;
 	if (function->role == CUDA_ROLE_ALLOC && event->result == CUDA_ERROR_OUT_OF_MEMORY)
 		sum->requested_bytes += event->bytes < INT64_MAX ? event->bytes : INT64_MAX;
-	account->failed_calls++;
+	account->oddities.failed_calls++;
 	account->counted[function->memory_class].failures++;
 }
 
@@ -324,7 +324,7 @@ static void book_undone(struct gpu_account *account, const struct cuda_event *ev
 	if (live_table_has(&account->blocks, undoable->address))
 		return; /* given out again: the free was a good one */
 	if (!live_table_put(&account->blocks, undoable->address, undoable->bytes, undoable->sum)) {
-		account->untracked_calls++;
+		account->oddities.untracked_calls++;
 		return; /* no room: it stays freed */
 	}
 	account->books[move.sum->memory_class].free_bytes -= move.bytes;

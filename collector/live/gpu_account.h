@@ -74,6 +74,16 @@ struct undoable_free {
 	uint64_t bytes;
 };
 
+/* What went otherwise than it should, for metrics. */
+struct account_oddities {
+	uint64_t unknown_frees;   /* no such block */
+	uint64_t missed_frees;    /* a block was given out again */
+	uint64_t untracked_calls; /* no address, or no room */
+	uint64_t failed_calls;
+	uint64_t lost_calls;      /* known from the kernel's counters alone */
+	wide_sum unstacked_bytes; /* booked, but without a stack: lost, sampled, no capture */
+};
+
 struct gpu_account {
 	struct memory_sums sums;
 	struct live_table blocks;
@@ -89,14 +99,7 @@ struct gpu_account {
 	wide_sum gpu_peak_bytes;
 	uint64_t peak_time_ns;
 
-	/* oddities, for metrics */
-	uint64_t unknown_frees;   /* no such block */
-	uint64_t missed_frees;    /* a block was given out again */
-	uint64_t untracked_calls; /* no address, or no room */
-	uint64_t failed_calls;
-	uint64_t lost_calls; /* known from the kernel's counters alone */
-	wide_sum lost_total_bytes;
-	wide_sum unstacked_bytes; /* booked, but without a stack: sampled, or no capture */
+	struct account_oddities oddities;
 
 	/* the kernel's view, for the difference */
 	struct kernel_counters counted[CUDA_CLASS_COUNT]; /* by events and as lost, so far */

@@ -13,6 +13,7 @@ struct gpu_process_table {
 	struct gpu_process **all;
 	size_t capacity;
 	uint64_t refused_events;
+	struct account_oddities forgotten; /* of processes that are gone */
 };
 
 struct gpu_process_table *gpu_process_table_new(const struct gpu_process_table_options *options)
@@ -22,6 +23,16 @@ struct gpu_process_table *gpu_process_table_new(const struct gpu_process_table_o
 	table->options = *options;
 	budget_init(&table->budget, options->memory_bytes);
 	return table;
+}
+
+static void add_oddities(struct account_oddities *to, const struct account_oddities *from)
+{
+	to->unknown_frees += from->unknown_frees;
+	to->missed_frees += from->missed_frees;
+	to->untracked_calls += from->untracked_calls;
+	to->failed_calls += from->failed_calls;
+	to->lost_calls += from->lost_calls;
+	to->unstacked_bytes += from->unstacked_bytes;
 }
 
 static void free_process(struct gpu_process *process)
@@ -137,10 +148,12 @@ void gpu_process_table_forget(struct gpu_process_table *table, uint64_t time_ns)
 	for (uint32_t i = 0; i < count; i++) {
 		struct gpu_process *process = table->all[i];
 
-		if (process->end_ns != 0 && process->end_ns < time_ns && process->is_published)
-			free_process(process);
-		else
+		if (process->end_ns == 0 || process->end_ns >= time_ns || !process->is_published) {
 			append(table, process);
+			continue;
+		}
+		add_oddities(&table->forgotten, &process->account.oddities);
+		free_process(process);
 	}
 }
 
@@ -149,7 +162,10 @@ void gpu_process_table_usage(const struct gpu_process_table *table, struct gpu_p
 	*out = (struct gpu_process_usage){
 		.memory_bytes = budget_used(&table->budget),
 		.refused_events = table->refused_events,
+		.oddities = table->forgotten,
 	};
-	for (uint32_t i = 0; i < table->ids.count; i++)
+	for (uint32_t i = 0; i < table->ids.count; i++) {
 		out->running += table->all[i]->end_ns == 0;
+		add_oddities(&out->oddities, &table->all[i]->account.oddities);
+	}
 }

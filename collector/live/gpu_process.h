@@ -27,6 +27,12 @@ struct gpu_process {
 	bool is_published; /* its end was part of a tick */
 	struct process_identity identity;
 	struct gpu_account account;
+	/*
+	 * by host_raw, what metrics have shown: a free that is undone later must not take a
+	 * counter back
+	 */
+	wide_sum shown_free_bytes[2];
+	wide_sum shown_free_calls[2];
 };
 
 struct gpu_process_table_options {
@@ -64,7 +70,8 @@ void gpu_process_table_forget(struct gpu_process_table *table, uint64_t time_ns)
 struct gpu_process_usage {
 	size_t running;
 	size_t memory_bytes;
-	uint64_t refused_events; /* of processes that found no place */
+	uint64_t refused_events;          /* of processes that found no place */
+	struct account_oddities oddities; /* of all, also of those that were forgotten */
 };
 
 void gpu_process_table_usage(const struct gpu_process_table *table, struct gpu_process_usage *out);

@@ -83,7 +83,7 @@ static void a_free_that_failed_is_undone(void **state)
 	book(account, undone_event(0x1000, 700), 0);
 	assert_true(sum_of(account, STACK_A)->live_bytes == 100);
 	assert_true(account->books[CUDA_CLASS_DEVICE].free_bytes == 50);
-	assert_int_equal(account->failed_calls, 1);
+	assert_int_equal(account->oddities.failed_calls, 1);
 	assert_int_equal(account->failure_count, 1);
 	assert_int_equal(account->failures[0].result, 700);
 	assert_true(account->failures[0].requested_bytes == 0);
@@ -112,9 +112,9 @@ static void a_free_of_nothing_known_is_counted(void **state)
 	struct gpu_account *account = &((struct fixture *)*state)->account;
 
 	book(account, free_event(0x5000), 0);
-	assert_int_equal(account->unknown_frees, 1);
+	assert_int_equal(account->oddities.unknown_frees, 1);
 	book(account, free_event(0), 0); /* legal, and does nothing */
-	assert_int_equal(account->unknown_frees, 1);
+	assert_int_equal(account->oddities.unknown_frees, 1);
 	assert_true(account->books[CUDA_CLASS_DEVICE].free_bytes == 0);
 }
 
@@ -125,7 +125,7 @@ static void an_address_given_out_twice_was_freed_between(void **state)
 
 	book(account, alloc_event(0x1000, 100), STACK_A);
 	book(account, alloc_event(0x1000, 60), STACK_B);
-	assert_int_equal(account->missed_frees, 1);
+	assert_int_equal(account->oddities.missed_frees, 1);
 	assert_true(sum_of(account, STACK_A)->live_bytes == 0);
 	assert_true(sum_of(account, STACK_B)->live_bytes == 60);
 	assert_true(books->alloc_bytes == 160 && books->free_bytes == 100);
@@ -141,7 +141,7 @@ static void what_has_no_address_never_lives(void **state)
 	book(account, event, STACK_A);
 	assert_true(sum_of(account, STACK_A)->alloc_bytes == 100);
 	assert_true(books->implicit_bytes == 100 && books->live_bytes == 0);
-	assert_int_equal(account->untracked_calls, 1);
+	assert_int_equal(account->oddities.untracked_calls, 1);
 }
 
 static void without_memory_for_a_block_bytes_stay_exact(void **state)
@@ -156,7 +156,7 @@ static void without_memory_for_a_block_bytes_stay_exact(void **state)
 		book(&account, alloc_event(i << 12, 10), STACK_A);
 	assert_true(account.books[CUDA_CLASS_DEVICE].alloc_bytes == 1000);
 	assert_true(account.books[CUDA_CLASS_DEVICE].live_bytes == 480);
-	assert_int_equal(account.untracked_calls, 52);
+	assert_int_equal(account.oddities.untracked_calls, 52);
 	gpu_account_fini(&account);
 }
 
@@ -191,7 +191,7 @@ static void failures_are_kept_by_stack_and_result(void **state)
 	for (int32_t i = 0; i < 3000; i++)
 		book(account, failed_event(1, 5000 + i), 2000 + (uint32_t)i);
 	assert_in_range(account->failure_count, FAILURES_MAX, 3 * FAILURES_MAX);
-	assert_int_equal(account->failed_calls, 3003);
+	assert_int_equal(account->oddities.failed_calls, 3003);
 }
 
 static void absurd_sizes_come_and_go(void **state)
@@ -220,20 +220,20 @@ static void what_only_the_kernel_counted_is_lost_at_the_second_look(void **state
 
 	book(account, alloc_event(0x1000, 100), STACK_A);
 	gpu_account_reconcile(account, CUDA_CLASS_DEVICE, &seen, RECONCILE_RUNNING);
-	assert_int_equal(account->lost_calls, 0); /* it may be under way */
+	assert_int_equal(account->oddities.lost_calls, 0); /* it may be under way */
 	/* one of the ten comes after all, and another call */
 	book(account, alloc_event(0x2000, 100), STACK_A);
 	book(account, alloc_event(0x3000, 5), STACK_B);
 	seen = counters(1105, 12, 0, 0);
 	gpu_account_reconcile(account, CUDA_CLASS_DEVICE, &seen, RECONCILE_RUNNING);
 	gpu_account_check(account);
-	assert_int_equal(account->lost_calls, 9);
-	assert_true(account->lost_total_bytes == 900);
+	assert_int_equal(account->oddities.lost_calls, 9);
+	assert_true(account->oddities.unstacked_bytes == 900);
 	assert_true(sum_of(account, STACK_LOST)->alloc_bytes == 900);
 	assert_true(books->alloc_bytes == 1105);
 	assert_true(books->lost_blocks == 9 && books->live_bytes == 1105);
 	gpu_account_reconcile(account, CUDA_CLASS_DEVICE, &seen, RECONCILE_RUNNING);
-	assert_int_equal(account->lost_calls, 9); /* once */
+	assert_int_equal(account->oddities.lost_calls, 9); /* once */
 }
 
 static void frees_of_lost_blocks_take_them_off(void **state)
@@ -262,7 +262,7 @@ static void events_ahead_of_the_counters_are_no_loss(void **state)
 	for (int i = 0; i < 3; i++)
 		gpu_account_reconcile(account, CUDA_CLASS_DEVICE, &seen, RECONCILE_RUNNING);
 	gpu_account_check(account);
-	assert_int_equal(account->lost_calls, 0);
+	assert_int_equal(account->oddities.lost_calls, 0);
 }
 
 /* ---- random sequences against a model that is plain ---- */
@@ -430,7 +430,7 @@ static void with_lost_events_the_sum_is_the_kernels(void **state)
 	assert_true(sent == kernel.alloc_bytes);
 	assert_true(account->books[CUDA_CLASS_DEVICE].alloc_calls == kernel.alloc_calls);
 	assert_true(account->gpu_live_bytes == 0);
-	assert_true(account->lost_calls > 4000);
+	assert_true(account->oddities.lost_calls > 4000);
 }
 
 int main(void)

@@ -1,0 +1,392 @@
+#include "collector/live/gpu_metrics.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/metrics.h"
+#include "collector/live/cuda_error.h"
+
+#define ERRORS_MAX 64 /* results that are told apart; others are "other" */
+#define KIND_COUNT 16 /* more than events have */
+
+enum gpu_metric_id {
+#define GPU_METRIC(id, name, type, help, labels) GPU_METRIC_##id,
+#include "collector/live/gpu_metrics.def"
+#undef GPU_METRIC
+	GPU_METRIC_COUNT,
+};
+
+static const struct {
+	const char *name;
+	const char *type;
+	const char *help;
+	const char *labels; /* as documented */
+} families[GPU_METRIC_COUNT] = {
+#define GPU_METRIC(id, name, type, help, labels) { name, type, help, labels },
+#include "collector/live/gpu_metrics.def"
+#undef GPU_METRIC
+};
+
+/* A driver call takes microseconds to seconds. */
+static const struct {
+	const char *text;
+	int64_t ns;
+} bounds[] = {
+	{ "1e-05", 10000 },   { "0.0001", 100000 }, { "0.001", 1000000 },  { "0.01", 10000000 },
+	{ "0.1", 100000000 }, { "1", 1000000000 },  { "10", 10000000000 },
+};
+
+#define BOUND_COUNT ARRAY_LENGTH(bounds)
+
+struct error_count {
+	int32_t result;
+	uint64_t count;
+};
+
+struct gpu_metrics {
+	struct gpu_metrics_options options;
+	uint64_t events[KIND_COUNT];
+	uint64_t call_buckets[BOUND_COUNT + 1];
+	uint64_t call_ns;
+	struct error_count errors[ERRORS_MAX];
+	size_t error_count;
+	uint64_t other_errors;
+};
+
+/* One text that is being made. */
+struct metrics_text {
+	const struct gpu_metrics *metrics;
+	struct gpu_process **processes; /* that are shown */
+	size_t process_count;
+	struct strbuf *out;
+};
+
+struct gpu_metrics *gpu_metrics_new(const struct gpu_metrics_options *options)
+{
+	struct gpu_metrics *metrics = mem_zalloc(1, sizeof(*metrics));
+
+	metrics->options = *options;
+	return metrics;
+}
+
+void gpu_metrics_free(struct gpu_metrics *metrics)
+{
+	free(metrics);
+}
+
+/* ---- counting ---- */
+
+static void count_error(struct gpu_metrics *metrics, int32_t result)
+{
+	for (size_t i = 0; i < metrics->error_count; i++) {
+		if (metrics->errors[i].result != result)
+			continue;
+		metrics->errors[i].count++;
+		return;
+	}
+	if (metrics->error_count == ERRORS_MAX) {
+		metrics->other_errors++;
+		return;
+	}
+	metrics->errors[metrics->error_count++] = (struct error_count){ result, 1 };
+}
+
+void gpu_metrics_count(struct gpu_metrics *metrics, const struct cuda_event *event)
+{
+	size_t bucket = 0;
+
+	if (event->kind < KIND_COUNT)
+		metrics->events[event->kind]++;
+	if (event->kind == CUDA_EVENT_FAILED || event->kind == CUDA_EVENT_FREE_UNDONE)
+		count_error(metrics, event->result);
+	if (event->kind != CUDA_EVENT_ALLOC)
+		return;
+	while (bucket < BOUND_COUNT && event->duration_ns > (uint64_t)bounds[bucket].ns)
+		bucket++;
+	metrics->call_buckets[bucket]++;
+	metrics->call_ns += event->duration_ns;
+}
+
+/* ---- writing ---- */
+
+static void begin_family(const struct metrics_text *text, enum gpu_metric_id id)
+{
+	strbuf_printf(text->out, "# HELP %s %s\n# TYPE %s %s\n", families[id].name,
+	              families[id].help, families[id].name, families[id].type);
+}
+
+static void put_label(struct strbuf *out, const char *name, const char *value)
+{
+	strbuf_printf(out, "%s=\"", name);
+	metrics_put_escaped(out, str_of(value));
+	strbuf_add_byte(out, '"');
+}
+
+/* A number with at most one label. */
+static void put_number(const struct metrics_text *text, enum gpu_metric_id id, const char *label,
+                       const char *value, uint64_t number)
+{
+	strbuf_add_text(text->out, families[id].name);
+	if (label) {
+		strbuf_add_byte(text->out, '{');
+		put_label(text->out, label, value);
+		strbuf_add_byte(text->out, '}');
+	}
+	strbuf_printf(text->out, " %" PRIu64 "\n", number);
+}
+
+static void put_family(const struct metrics_text *text, enum gpu_metric_id id, uint64_t number)
+{
+	begin_family(text, id);
+	put_number(text, id, NULL, NULL, number);
+}
+
+static void put_named(const struct metrics_text *text, enum gpu_metric_id id, const char *label,
+                      const struct named_count *counts, size_t count)
+{
+	begin_family(text, id);
+	for (size_t i = 0; i < count; i++)
+		put_number(text, id, label, counts[i].name, counts[i].count);
+}
+
+/* The labels of a process, without braces. Outside of Kubernetes its labels are empty. */
+static void put_process(const struct metrics_text *text, const struct gpu_process *process)
+{
+	struct strbuf *out = text->out;
+
+	strbuf_printf(out, "pid=\"%" PRIu32 "\",", process->tgid);
+	put_label(out, "comm", process->identity.comm);
+	strbuf_add_text(out, ",k8s_namespace=\"\",k8s_podname=\"\",k8s_containername=\"\","
+	                     "k8s_node=\"\",");
+	put_label(out, "cluster", text->metrics->options.cluster);
+}
+
+/* ---- names that other collectors gave ---- */
+
+/* Which classes those call device and host; others they do not know. */
+static bool is_of_host(enum cuda_class memory_class, int host)
+{
+	return host ? memory_class == CUDA_CLASS_PINNED : cuda_class_is_gpu(memory_class);
+}
+
+/* The sums of a process over the classes of one place. */
+static struct class_books books_of(const struct gpu_process *process, int host)
+{
+	struct class_books sum = { 0 };
+
+	for (int i = 0; i < CUDA_CLASS_COUNT; i++) {
+		const struct class_books *books = &process->account.books[i];
+
+		if (!is_of_host((enum cuda_class)i, host))
+			continue;
+		sum.alloc_bytes += books->alloc_bytes;
+		sum.free_bytes += books->free_bytes;
+		sum.implicit_bytes += books->implicit_bytes;
+		sum.alloc_calls += books->alloc_calls;
+		sum.free_calls += books->free_calls;
+		sum.implicit_calls += books->implicit_calls;
+	}
+	return sum;
+}
+
+static wide_sum at_least(wide_sum *shown, wide_sum now)
+{
+	*shown = now > *shown ? now : *shown;
+	return *shown;
+}
+
+static int64_t value_of(enum gpu_metric_id id, struct gpu_process *process, int host)
+{
+	const struct class_books sum = books_of(process, host);
+
+	switch (id) {
+	case GPU_METRIC_ALLOC_BYTES:
+		return wide_sum_value(sum.alloc_bytes);
+	case GPU_METRIC_FREE_BYTES:
+		return wide_sum_value(at_least(&process->shown_free_bytes[host], sum.free_bytes));
+	case GPU_METRIC_IMPLICIT_BYTES:
+		return wide_sum_value(sum.implicit_bytes);
+	case GPU_METRIC_ALLOC_CALLS:
+		return wide_sum_value(sum.alloc_calls);
+	case GPU_METRIC_FREE_CALLS:
+		return wide_sum_value(at_least(&process->shown_free_calls[host], sum.free_calls));
+	default:
+		return wide_sum_value(sum.implicit_calls);
+	}
+}
+
+static void put_compatible(const struct metrics_text *text, enum gpu_metric_id id)
+{
+	begin_family(text, id);
+	for (size_t i = 0; i < text->process_count; i++) {
+		struct gpu_process *process = text->processes[i];
+
+		/* device also with nothing in it; host for who has pinned any */
+		for (int host = 0; host < 2; host++) {
+			if (host && books_of(process, host).alloc_calls == 0)
+				continue;
+			strbuf_printf(text->out, "%s{", families[id].name);
+			put_process(text, process);
+			strbuf_printf(text->out,
+			              ",host_raw=\"%d\",host=\"%s\",otel_scope_name="
+			              "\"libcuda_mem_stats\",otel_scope_version=\"\"} %" PRId64
+			              "\n",
+			              host, host ? "HOST" : "DEVICE", value_of(id, process, host));
+		}
+	}
+}
+
+/* ---- our own ---- */
+
+static void put_live(const struct metrics_text *text)
+{
+	begin_family(text, GPU_METRIC_INUSE_BYTES);
+	for (size_t i = 0; i < text->process_count; i++) {
+		const struct gpu_process *process = text->processes[i];
+
+		for (int j = 0; j < CUDA_CLASS_COUNT; j++) {
+			const struct class_books *books = &process->account.books[j];
+
+			if (books->alloc_calls == 0)
+				continue;
+			strbuf_printf(text->out, "%s{", families[GPU_METRIC_INUSE_BYTES].name);
+			put_process(text, process);
+			strbuf_printf(text->out, ",cuda_class=\"%s\",",
+			              cuda_class_name((enum cuda_class)j));
+			put_label(text->out, "gpu", text->metrics->options.gpu);
+			strbuf_printf(text->out, "} %" PRId64 "\n",
+			              wide_sum_value(books->live_bytes));
+		}
+	}
+	begin_family(text, GPU_METRIC_PEAK_BYTES);
+	for (size_t i = 0; i < text->process_count; i++) {
+		strbuf_printf(text->out, "%s{", families[GPU_METRIC_PEAK_BYTES].name);
+		put_process(text, text->processes[i]);
+		strbuf_printf(text->out, "} %" PRId64 "\n",
+		              wide_sum_value(text->processes[i]->account.gpu_peak_bytes));
+	}
+}
+
+static void put_failures(const struct metrics_text *text)
+{
+	const struct gpu_metrics *metrics = text->metrics;
+
+	begin_family(text, GPU_METRIC_FAILURES);
+	for (size_t i = 0; i < metrics->error_count; i++) {
+		char name[CUDA_ERROR_TEXT];
+
+		cuda_error_name(metrics->errors[i].result, name);
+		put_number(text, GPU_METRIC_FAILURES, "cuda_error", name, metrics->errors[i].count);
+	}
+	if (metrics->other_errors > 0)
+		put_number(text, GPU_METRIC_FAILURES, "cuda_error", "other", metrics->other_errors);
+}
+
+static void put_call_seconds(const struct metrics_text *text)
+{
+	const struct gpu_metrics *metrics = text->metrics;
+	const char *name = families[GPU_METRIC_CALL_SECONDS].name;
+	uint64_t count = 0;
+
+	begin_family(text, GPU_METRIC_CALL_SECONDS);
+	for (size_t i = 0; i <= BOUND_COUNT; i++) {
+		count += metrics->call_buckets[i];
+		strbuf_printf(text->out, "%s_bucket{le=\"%s\"} %" PRIu64 "\n", name,
+		              i < BOUND_COUNT ? bounds[i].text : "+Inf", count);
+	}
+	strbuf_printf(text->out, "%s_sum %.9f\n%s_count %" PRIu64 "\n", name,
+	              (double)metrics->call_ns / (double)NS_PER_S, name, count);
+}
+
+static void put_events(const struct metrics_text *text)
+{
+	static const char *const kinds[KIND_COUNT] = {
+		[CUDA_EVENT_ALLOC] = "alloc",
+		[CUDA_EVENT_FREE] = "free",
+		[CUDA_EVENT_FREE_UNDONE] = "free_undone",
+		[CUDA_EVENT_FAILED] = "failed",
+		[CUDA_EVENT_EXIT] = "exit",
+		[CUDA_EVENT_INIT] = "init",
+		[CUDA_EVENT_EXEC] = "exec",
+	};
+
+	begin_family(text, GPU_METRIC_EVENTS);
+	for (size_t i = 0; i < KIND_COUNT; i++)
+		if (kinds[i])
+			put_number(text, GPU_METRIC_EVENTS, "kind", kinds[i],
+			           text->metrics->events[i]);
+}
+
+/* What went otherwise than it should, and what it takes. */
+static void put_oddities(const struct metrics_text *text, struct gpu_process_table *processes,
+                         const struct stack_table *stacks, const struct collector_health *health)
+{
+	struct gpu_process_usage usage;
+	struct named_count counts[4];
+
+	gpu_process_table_usage(processes, &usage);
+	put_named(text, GPU_METRIC_DROPPED, "reason", health->dropped, health->dropped_count);
+	counts[0] = (struct named_count){ "event_lost", usage.oddities.lost_calls };
+	counts[1] = (struct named_count){ "untracked", usage.oddities.untracked_calls };
+	counts[2] = (struct named_count){ "stacks_full", stack_table_overflows(stacks) };
+	counts[3] = (struct named_count){ "processes_full", usage.refused_events };
+	for (size_t i = 0; i < ARRAY_LENGTH(counts); i++)
+		put_number(text, GPU_METRIC_DROPPED, "reason", counts[i].name, counts[i].count);
+	put_family(text, GPU_METRIC_LOST_BYTES,
+	           (uint64_t)wide_sum_value(usage.oddities.unstacked_bytes));
+	put_family(text, GPU_METRIC_UNKNOWN_FREES, usage.oddities.unknown_frees);
+	put_family(text, GPU_METRIC_MISSED_FREES, usage.oddities.missed_frees);
+	put_family(text, GPU_METRIC_PROCESSES, usage.running);
+	begin_family(text, GPU_METRIC_MEMORY);
+	put_number(text, GPU_METRIC_MEMORY, "table", "stacks", stack_table_bytes(stacks));
+	put_number(text, GPU_METRIC_MEMORY, "table", "blocks", usage.memory_bytes);
+}
+
+/* The newest process of each id. */
+static void choose_processes(struct metrics_text *text, struct gpu_process_table *processes)
+{
+	const size_t count = gpu_process_table_count(processes);
+	CLEANUP(id_map_fini) struct id_map seen = { 0 };
+
+	text->processes = mem_zalloc(count + 1, sizeof(struct gpu_process *));
+	for (size_t i = count; i-- > 0;) {
+		struct gpu_process *process = gpu_process_table_at(processes, i);
+		bool is_new;
+
+		(void)id_map_add(&seen, hash128(0, &process->tgid, sizeof(process->tgid)), &is_new);
+		if (is_new)
+			text->processes[text->process_count++] = process;
+	}
+}
+
+void gpu_metrics_format(const struct gpu_metrics *metrics, struct gpu_process_table *processes,
+                        const struct stack_table *stacks, const struct collector_health *health,
+                        struct strbuf *out)
+{
+	struct metrics_text text = { .metrics = metrics, .out = out };
+
+	choose_processes(&text, processes);
+	for (int i = GPU_METRIC_ALLOC_BYTES; i <= GPU_METRIC_IMPLICIT_CALLS; i++)
+		put_compatible(&text, (enum gpu_metric_id)i);
+	put_live(&text);
+	put_failures(&text);
+	put_call_seconds(&text);
+	put_family(&text, GPU_METRIC_UP, health->is_up);
+	put_events(&text);
+	put_oddities(&text, processes, stacks, health);
+	put_family(&text, GPU_METRIC_LIBRARIES, health->attached_libraries);
+	put_family(&text, GPU_METRIC_PROBES, health->attached_probes);
+	put_named(&text, GPU_METRIC_ATTACH_ERRORS, "reason", health->attach_errors,
+	          health->attach_error_count);
+	free(text.processes);
+}
+
+void gpu_metrics_print_docs(struct strbuf *out)
+{
+	for (size_t i = 0; i < GPU_METRIC_COUNT; i++)
+		strbuf_printf(out, "| `%s` | %s | %s | %s |\n", families[i].name, families[i].type,
+		              families[i].labels, families[i].help);
+}
