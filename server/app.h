@@ -9,6 +9,7 @@
 
 #include "base/budget.h"
 #include "base/metrics.h"
+#include "base/strbuf.h"
 #include "profile/ingest.h"
 #include "profile/profile_type.h"
 #include "storage/store.h"
@@ -32,6 +33,12 @@ struct limits {
 	struct limits *before; /* those that were in force until these came */
 };
 
+/* Somebody who appends text; any thread. It lives as long as the app. */
+struct text_source {
+	void (*add)(void *context, struct strbuf *out);
+	void *context;
+};
+
 struct app {
 	const struct options *options;
 	struct store *store;
@@ -50,6 +57,9 @@ struct app {
 	 */
 	void (*gauge)(void *context, struct server_gauge *out);
 	void *gauge_context;
+
+	/* adds to /metrics what others count; NULL while there is nobody */
+	const struct text_source *_Atomic more_metrics;
 };
 
 /* The limits in force. They stay valid for the life of the program: old ones are kept. */

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "collector/python/python_stack.h"
 #include "profile/profile_type.h"
 #include "storage/sqlite_store.h"
 
@@ -39,6 +40,12 @@ static const struct word merges[] = {
 	{ NULL, 0 },
 };
 
+static const struct word internals[] = {
+	{ "mark", PYTHON_INTERNALS_MARK },
+	{ "drop", PYTHON_INTERNALS_DROP },
+	{ NULL, 0 },
+};
+
 static const struct {
 	const char *name;
 	const struct word *words; /* or NULL */
@@ -55,6 +62,7 @@ static const struct {
 	[OPTION_LEVEL] = { "debug|info|warn|error", levels },
 	[OPTION_FORMAT] = { "logfmt|json", formats },
 	[OPTION_MERGE] = { "mean|sum|last|max", merges },
+	[OPTION_INTERNALS] = { "mark|drop", internals },
 };
 
 const char *option_type_name(enum option_type type)

@@ -28,6 +28,7 @@
 #define OPTION_FIELD_LEVEL     int
 #define OPTION_FIELD_FORMAT    int
 #define OPTION_FIELD_MERGE     int
+#define OPTION_FIELD_INTERNALS int
 
 enum option_type {
 	OPTION_STRING,
@@ -42,6 +43,7 @@ enum option_type {
 	OPTION_LEVEL,
 	OPTION_FORMAT,
 	OPTION_MERGE,
+	OPTION_INTERNALS,
 	OPTION_TYPE_COUNT
 };
 

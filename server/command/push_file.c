@@ -2,9 +2,9 @@
 
 #include "base/gzip.h"
 #include "base/url.h"
-#include "base/uuid.h"
 #include "base/wire.h"
 #include "profile/pprof.h"
+#include "server/push/push_message.h"
 
 #define PATH_MAX_BYTES   (size_t)(64 * 1024)
 #define FIELD_TIME_NANOS 9 /* of a pprof message */
@@ -72,58 +72,48 @@ static bool read_types(struct str plain, struct str **out_types, size_t *out_cou
 
 /* ---- Push ---- */
 
-static void put_label(struct strbuf *out, struct str name, struct str value)
+/* With another time: of a field that is there twice, readers take the last. */
+static void put_time(struct strbuf *out, struct str plain, int64_t unix_ns)
 {
-	const size_t label = wire_begin(out, 1);
-
-	wire_put_bytes(out, 1, name);
-	wire_put_bytes(out, 2, value);
-	wire_end(out, label);
+	strbuf_add_str(out, plain);
+	wire_put_uint(out, FIELD_TIME_NANOS, (uint64_t)unix_ns);
 }
 
-static void put_pprof(struct strbuf *out, struct str bytes, struct str plain,
-                      int64_t override_unix_ns)
+/* The labels of the series: what the user gave, behind the name and the service. */
+static struct label_set series_labels(struct str metric, const struct push_options *options,
+                                      struct arena *arena)
 {
-	struct strbuf changed;
+	const struct label_set *given = options->labels;
+	const size_t count = given->count + 2;
+	struct label_set set = { .labels = arena_array(arena, count, sizeof(*set.labels)) };
 
-	if (override_unix_ns == 0) {
-		wire_put_bytes(out, 1, bytes);
-		return;
-	}
-	/* Of a field that is there twice, readers take the last. */
+	if (!set.labels)
+		return set;
+	if (!label_set_find(given, STR("__name__")))
+		set.labels[set.count++] = (struct label){ STR("__name__"), metric };
+	set.labels[set.count++] = (struct label){ STR("service_name"), options->service };
+	for (size_t i = 0; i < given->count; i++)
+		set.labels[set.count++] = given->labels[i];
+	return set;
+}
+
+static int make_push(struct push_request *request, struct str bytes, struct str plain,
+                     const struct push_options *options, struct str metric, struct arena *arena,
+                     struct error *err)
+{
+	CLEANUP(strbuf_fini) struct strbuf changed;
+	const struct label_set labels = series_labels(metric, options, arena);
+
+	if (labels.count == 0)
+		return arena_error(arena, err);
 	strbuf_init(&changed, PUSH_FILE_MAX + 64);
-	strbuf_add_str(&changed, plain);
-	wire_put_uint(&changed, FIELD_TIME_NANOS, (uint64_t)override_unix_ns);
-	wire_put_bytes(out, 1, strbuf_view(&changed));
-	strbuf_fini(&changed);
-}
-
-static void make_push(struct push_request *request, struct str bytes, struct str plain,
-                      struct str metric, const struct push_options *options)
-{
-	const struct uuid id = uuid_random();
-	char id_text[UUID_TEXT_LENGTH + 1];
-	struct strbuf *out = &request->body;
-	const struct str name = STR("__name__");
-
-	uuid_format(&id, id_text);
-	strbuf_add_text(&request->path, "/push.v1.PusherService/Push");
-	request->content_type = "application/proto";
-
-	const size_t series = wire_begin(out, 1);
-
-	if (!label_set_find(options->labels, name))
-		put_label(out, name, metric);
-	put_label(out, STR("service_name"), options->service);
-	for (size_t i = 0; i < options->labels->count; i++)
-		put_label(out, options->labels->labels[i].name, options->labels->labels[i].value);
-
-	const size_t sample = wire_begin(out, 2);
-
-	put_pprof(out, bytes, plain, options->override_unix_ns);
-	wire_put_bytes(out, 2, str_of(id_text));
-	wire_end(out, sample);
-	wire_end(out, series);
+	if (options->override_unix_ns != 0)
+		put_time(&changed, plain, options->override_unix_ns);
+	strbuf_add_text(&request->path, PUSH_MESSAGE_PATH);
+	request->content_type = PUSH_MESSAGE_TYPE;
+	push_message_add(&request->body, &labels,
+	                 options->override_unix_ns != 0 ? strbuf_view(&changed) : bytes);
+	return 0;
 }
 
 /* ---- /ingest ---- */
@@ -214,7 +204,9 @@ int push_request_init(struct push_request *request, struct str path, struct str 
 	if (gzip_is(bytes) && gzip_inflate(bytes, PUSH_FILE_MAX, arena, &plain, err) < 0)
 		return -1;
 	if (read_types(plain, &types, &count, arena)) {
-		make_push(request, bytes, plain, push_metric_name(types, count, path), options);
+		if (make_push(request, bytes, plain, options, push_metric_name(types, count, path),
+		              arena, err) < 0)
+			return -1;
 	} else {
 		request->format = format_of(plain);
 		if (make_ingest(request, plain, options, err) < 0)

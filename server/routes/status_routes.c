@@ -32,11 +32,14 @@ enum exchange_state serve_healthz(struct exchange *exchange)
 enum exchange_state serve_metrics(struct exchange *exchange)
 {
 	struct http_response *response = &exchange->response;
+	const struct text_source *more = atomic_load(&exchange->app->more_metrics);
 
 	app_metrics_collect(exchange->app);
 	http_response_reset(response, 200);
 	http_response_header(response, "Content-Type", STR(METRICS_TYPE));
 	metrics_format(exchange->app->registry, &response->body);
+	if (more)
+		more->add(more->context, &response->body);
 	return EXCHANGE_DONE;
 }
 

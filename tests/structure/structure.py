@@ -24,6 +24,7 @@ MAY_INCLUDE = {
 KEEPS_OUT_OF = {
     "server/http/": ["server/query/", "server/command/"],
     "server/routes/": ["server/command/"],
+    "server/push/": ["server/query/", "server/command/"],
     "server/query/": ["server/http/", "server/routes/", "server/command/"],
     "server/command/": ["server/http/", "server/routes/"],
 }

@@ -1,0 +1,23 @@
+/*
+ * A transport of push_queue.h: POST to a Pyroscope-compatible server.
+ *
+ * Errors   of delivering: nobody answers, 408, 429 and 5xx but 501 are worth another try;
+ *          any other status is a refusal. Of the answer only its status counts.
+ * Threads  the queue's.
+ */
+#pragma once
+
+#include "server/push/push_queue.h"
+
+struct push_http;
+
+/*
+ * `url` is the server's, without the route; `tenant` may be empty. ERROR_INVALID for what
+ * is no http or https URL.
+ */
+int push_http_open(const char *url, const char *tenant, struct push_http **out, struct error *err);
+void push_http_free(struct push_http *http);
+DEFINE_FREEP(push_http)
+
+/* Lives as long as `http`. */
+struct push_transport push_http_transport(struct push_http *http);

@@ -1,0 +1,248 @@
+#include "server/push/push_queue.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/gzip.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "profile/pprof.h"
+#include "server/push/push_message.h"
+
+#define REQUEST_BYTES_MAX ((size_t)64 << 20) /* of one tick; a guess */
+
+struct push_item {
+	struct push_item *next;
+	size_t length;
+	char bytes[];
+};
+
+struct push_queue {
+	struct push_queue_options options;
+	pthread_t thread;
+
+	pthread_mutex_t mutex; /* guards what follows */
+	pthread_cond_t changed;
+	struct push_item *oldest;
+	struct push_item **newest; /* where the next one is linked in */
+	struct push_queue_counts counts;
+	int64_t stop_mono_ns; /* 0: not told to stop */
+};
+
+/* ---- what waits ---- */
+
+/* The mutex is held. */
+static struct push_item *take(struct push_queue *queue)
+{
+	struct push_item *item = queue->oldest;
+
+	queue->oldest = item->next;
+	if (!queue->oldest)
+		queue->newest = &queue->oldest;
+	queue->counts.waiting--;
+	queue->counts.waiting_bytes -= item->length;
+	return item;
+}
+
+/* The mutex is held. */
+static void put(struct push_queue *queue, struct push_item *item)
+{
+	while (queue->oldest &&
+	       queue->counts.waiting_bytes + item->length > queue->options.max_bytes) {
+		free(take(queue));
+		queue->counts.dropped++;
+	}
+	*queue->newest = item;
+	queue->newest = &item->next;
+	queue->counts.waiting++;
+	queue->counts.waiting_bytes += item->length;
+}
+
+void push_queue_add(struct push_queue *queue, struct str request)
+{
+	struct push_item *item = mem_zalloc(1, sizeof(*item) + request.length);
+	uint64_t dropped;
+
+	item->length = request.length;
+	memcpy(item->bytes, request.data, request.length);
+	pthread_mutex_lock(&queue->mutex);
+	dropped = queue->counts.dropped;
+	put(queue, item);
+	dropped = queue->counts.dropped - dropped;
+	pthread_cond_signal(&queue->changed);
+	pthread_mutex_unlock(&queue->mutex);
+	if (dropped > 0)
+		log_rarely(LOG_WARN, "profiles wait for their server: the oldest were dropped");
+}
+
+struct push_queue_counts push_queue_counts(struct push_queue *queue)
+{
+	struct push_queue_counts counts;
+
+	pthread_mutex_lock(&queue->mutex);
+	counts = queue->counts;
+	pthread_mutex_unlock(&queue->mutex);
+	return counts;
+}
+
+/* ---- delivery ---- */
+
+/* Waits for a change or the time; the mutex is held. */
+static void wait_until(struct push_queue *queue, int64_t mono_ns)
+{
+	const struct timespec until = { .tv_sec = mono_ns / NS_PER_S,
+		                        .tv_nsec = mono_ns % NS_PER_S };
+
+	(void)pthread_cond_timedwait(&queue->changed, &queue->mutex, &until);
+}
+
+static bool is_over(const struct push_queue *queue)
+{
+	return queue->stop_mono_ns != 0 && clock_mono_ns() >= queue->stop_mono_ns;
+}
+
+/* A pause that ends early when there is no time left. The mutex is held. */
+static void pause_for(struct push_queue *queue, int64_t ns)
+{
+	const int64_t end = clock_mono_ns() + ns;
+
+	while (clock_mono_ns() < end && !is_over(queue))
+		wait_until(queue, queue->stop_mono_ns != 0 && queue->stop_mono_ns < end
+		                          ? queue->stop_mono_ns
+		                          : end);
+}
+
+/* Tries until it is delivered, refused, or too late. The mutex is held on both ends. */
+static void deliver(struct push_queue *queue, const struct push_item *item)
+{
+	const struct push_transport *transport = &queue->options.transport;
+	int64_t pause = queue->options.retry_first_ns;
+
+	for (;;) {
+		struct error err = { 0 };
+		enum push_outcome outcome;
+
+		pthread_mutex_unlock(&queue->mutex);
+		outcome = transport->deliver(transport->context,
+		                             str_make(item->bytes, item->length), &err);
+		if (outcome != PUSH_DELIVERED)
+			log_rarely(LOG_WARN, "push: %s", err.message);
+		pthread_mutex_lock(&queue->mutex);
+		if (outcome == PUSH_DELIVERED) {
+			queue->counts.delivered++;
+			return;
+		}
+		if (outcome == PUSH_REFUSED) {
+			queue->counts.refused++;
+			return;
+		}
+		queue->counts.retried++;
+		pause_for(queue, pause);
+		if (is_over(queue)) {
+			queue->counts.dropped++;
+			return;
+		}
+		pause = pause * 2 < queue->options.retry_most_ns ? pause * 2
+		                                                 : queue->options.retry_most_ns;
+	}
+}
+
+static void *run(void *context)
+{
+	struct push_queue *queue = context;
+
+	log_name_thread("push");
+	pthread_mutex_lock(&queue->mutex);
+	for (;;) {
+		while (!queue->oldest && queue->stop_mono_ns == 0)
+			pthread_cond_wait(&queue->changed, &queue->mutex);
+		if (!queue->oldest || is_over(queue))
+			break;
+
+		struct push_item *item = take(queue);
+
+		deliver(queue, item);
+		free(item);
+	}
+	pthread_mutex_unlock(&queue->mutex);
+	return NULL;
+}
+
+/* ---- life ---- */
+
+struct push_queue *push_queue_new(const struct push_queue_options *options)
+{
+	struct push_queue *queue = mem_zalloc(1, sizeof(*queue));
+	pthread_condattr_t attributes;
+
+	queue->options = *options;
+	queue->newest = &queue->oldest;
+	pthread_mutex_init(&queue->mutex, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&queue->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+	if (pthread_create(&queue->thread, NULL, run, queue) != 0)
+		abort(); /* no thread at start: nothing would work */
+	return queue;
+}
+
+void push_queue_free(struct push_queue *queue)
+{
+	if (!queue)
+		return;
+	pthread_mutex_lock(&queue->mutex);
+	queue->stop_mono_ns = clock_mono_ns() + queue->options.last_moments_ns;
+	pthread_cond_signal(&queue->changed);
+	pthread_mutex_unlock(&queue->mutex);
+	pthread_join(queue->thread, NULL);
+	if (queue->counts.waiting > 0)
+		log_warn("%zu pushes were not delivered", queue->counts.waiting);
+	while (queue->oldest)
+		free(take(queue));
+	pthread_cond_destroy(&queue->changed);
+	pthread_mutex_destroy(&queue->mutex);
+	free(queue);
+}
+
+/* ---- the sink ---- */
+
+static void encode(const struct sink_profile *profile, struct strbuf *out)
+{
+	CLEANUP(strbuf_fini) struct strbuf packed;
+	CLEANUP(strbuf_fini) struct strbuf plain;
+
+	strbuf_init(&plain, REQUEST_BYTES_MAX);
+	strbuf_init(&packed, REQUEST_BYTES_MAX);
+	pprof_write(profile->profile, &plain);
+	gzip_deflate(strbuf_view(&plain), &packed);
+	if (strbuf_overflowed(&plain) || strbuf_overflowed(&packed))
+		log_rarely(LOG_ERROR, "a profile of more than %zu bytes was left out",
+		           REQUEST_BYTES_MAX);
+	else
+		push_message_add(out, &profile->labels, strbuf_view(&packed));
+}
+
+static void push(void *context, const struct sink_profile *profiles, size_t count)
+{
+	CLEANUP(strbuf_fini) struct strbuf message;
+
+	strbuf_init(&message, REQUEST_BYTES_MAX);
+	for (size_t i = 0; i < count; i++)
+		encode(&profiles[i], &message);
+	if (strbuf_overflowed(&message))
+		log_rarely(LOG_ERROR, "a tick of more than %zu bytes was left out",
+		           REQUEST_BYTES_MAX);
+	else if (message.length > 0)
+		push_queue_add(context, strbuf_view(&message));
+}
+
+struct profile_sink push_queue_sink(struct push_queue *queue)
+{
+	return (struct profile_sink){ .push = push, .context = queue };
+}

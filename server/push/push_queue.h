@@ -1,0 +1,65 @@
+/*
+ * Encoded push requests on their way out, in order, by one thread.
+ *
+ * Shape    the thread takes the oldest, and tries it until it is delivered or refused;
+ *          what waits is bounded in bytes, and over the bound the oldest is dropped. A
+ *          retry sends the same bytes, so that a server which has stored them knows them.
+ * Errors   none for who adds: what is lost is counted, and logged once a minute.
+ * Threads  any thread adds and asks; the transport is called by the queue's thread only.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/str.h"
+#include "profile/profile_sink.h"
+
+enum push_outcome {
+	PUSH_DELIVERED,
+	PUSH_RETRY,   /* nobody there, or busy */
+	PUSH_REFUSED, /* will never be taken */
+};
+
+/* How one request is delivered. Fills *err but when it was. */
+struct push_transport {
+	enum push_outcome (*deliver)(void *context, struct str request, struct error *err);
+	void *context;
+};
+
+struct push_queue_options {
+	struct push_transport transport;
+	size_t max_bytes;        /* of what waits */
+	int64_t retry_first_ns;  /* pause behind the first failure; doubles */
+	int64_t retry_most_ns;   /* and ends here */
+	int64_t last_moments_ns; /* what push_queue_free() gives to what still waits */
+};
+
+/* Since the queue was made; `waiting` is now. */
+struct push_queue_counts {
+	uint64_t delivered;
+	uint64_t retried;
+	uint64_t refused;
+	uint64_t dropped;
+	size_t waiting;
+	size_t waiting_bytes;
+};
+
+struct push_queue;
+
+struct push_queue *push_queue_new(const struct push_queue_options *options)
+	__attribute__((returns_nonnull));
+
+/* Delivers what waits, as long as last_moments_ns, and ends. NULL is fine. */
+void push_queue_free(struct push_queue *queue);
+DEFINE_FREEP(push_queue)
+
+/* A copy of the bytes waits. */
+void push_queue_add(struct push_queue *queue, struct str request);
+
+struct push_queue_counts push_queue_counts(struct push_queue *queue);
+
+/* A sink that encodes profiles and adds them. It lives as long as the queue. */
+struct profile_sink push_queue_sink(struct push_queue *queue);

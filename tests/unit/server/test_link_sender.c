@@ -1,0 +1,119 @@
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "server/push/link_frame.h"
+#include "server/push/link_sender.h"
+
+static _Atomic int stops;
+
+static void count_stop(void)
+{
+	atomic_fetch_add(&stops, 1);
+}
+
+/* The other half: answers each push with the next status, until there is none. */
+struct other_half {
+	int fd;
+	const uint32_t *statuses;
+	size_t count;
+	char last[64];
+	enum link_kind last_kind;
+};
+
+static void *answer(void *context)
+{
+	struct other_half *half = context;
+	struct strbuf payload;
+	struct link_head head;
+	struct error err;
+
+	strbuf_init(&payload, 1000);
+	for (size_t i = 0; link_frame_read(half->fd, &head, &payload, &err) == 1;) {
+		half->last_kind = head.kind;
+		memcpy(half->last, payload.data, payload.length + 1);
+		if (head.kind == LINK_PUSH && i == half->count)
+			break;
+		/* an old sequence is not what is waited for */
+		(void)link_frame_write(half->fd, LINK_ANSWER, head.sequence - 1,
+		                       str_make(&(uint32_t){ 500 }, 4), &err);
+		if (head.kind == LINK_PUSH)
+			(void)link_frame_write(half->fd, LINK_ANSWER, head.sequence,
+			                       str_make(&half->statuses[i++], 4), &err);
+	}
+	strbuf_fini(&payload);
+	close(half->fd);
+	return NULL;
+}
+
+static void the_status_of_the_route_decides(void **state)
+{
+	static const uint32_t statuses[] = { 200, 400, 401, 429, 503, 507 };
+	static const enum push_outcome outcomes[] = { PUSH_DELIVERED, PUSH_REFUSED, PUSH_REFUSED,
+		                                      PUSH_RETRY,     PUSH_RETRY,   PUSH_RETRY };
+	struct other_half half = { .statuses = statuses, .count = 6 };
+	struct push_transport transport;
+	struct link_sender *sender;
+	struct error err;
+	pthread_t thread;
+	int ends[2];
+
+	(void)state;
+	atomic_store(&stops, 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	half.fd = ends[1];
+	pthread_create(&thread, NULL, answer, &half);
+	sender =
+		link_sender_new(&(struct link_sender_options){ .fd = ends[0], .stop = count_stop });
+	transport = link_sender_transport(sender);
+	for (size_t i = 0; i < 6; i++)
+		assert_int_equal(transport.deliver(transport.context, STR("profile"), &err),
+		                 outcomes[i]);
+	assert_string_equal(half.last, "profile");
+	/* the half that ends within a push: not taken, and the next ones are refused */
+	assert_int_not_equal(transport.deliver(transport.context, STR("late"), &err),
+	                     PUSH_DELIVERED);
+	pthread_join(thread, NULL);
+	while (atomic_load(&stops) == 0)
+		sched_yield();
+	assert_int_equal(transport.deliver(transport.context, STR("later"), &err), PUSH_REFUSED);
+	link_sender_free(sender);
+	assert_int_equal(atomic_load(&stops), 1);
+}
+
+static void a_stop_is_passed_on_once(void **state)
+{
+	struct link_sender *sender;
+	struct error err;
+	int ends[2];
+
+	(void)state;
+	atomic_store(&stops, 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	sender =
+		link_sender_new(&(struct link_sender_options){ .fd = ends[0], .stop = count_stop });
+	assert_int_equal(link_frame_write(ends[1], LINK_STOP, 0, STR(""), &err), 0);
+	while (atomic_load(&stops) == 0)
+		sched_yield();
+	link_sender_free(sender);
+	assert_int_equal(atomic_load(&stops), 1);
+	close(ends[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_status_of_the_route_decides),
+		cmocka_unit_test(a_stop_is_passed_on_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

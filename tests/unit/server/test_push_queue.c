@@ -1,0 +1,202 @@
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "server/push/push_queue.h"
+
+#define TRIES_MAX 64
+#define TEXT_MAX  16
+
+/* A transport that answers as it is told and remembers what it was given. */
+struct script {
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	enum push_outcome outcomes[TRIES_MAX]; /* of each try; PUSH_DELIVERED when not set */
+	char tries[TRIES_MAX][TEXT_MAX];
+	size_t count;
+	int is_held; /* tries wait until it is 0 */
+};
+
+static enum push_outcome deliver(void *context, struct str request, struct error *err)
+{
+	struct script *script = context;
+	enum push_outcome outcome;
+
+	pthread_mutex_lock(&script->mutex);
+	while (script->is_held)
+		pthread_cond_wait(&script->changed, &script->mutex);
+	assert_true(script->count < TRIES_MAX && request.length < TEXT_MAX);
+	memcpy(script->tries[script->count], request.data, request.length);
+	outcome = script->outcomes[script->count++];
+	pthread_cond_broadcast(&script->changed);
+	pthread_mutex_unlock(&script->mutex);
+	if (outcome != PUSH_DELIVERED)
+		(void)error_set(err, ERROR_UNAVAILABLE, "as the test says");
+	return outcome;
+}
+
+static void script_init(struct script *script)
+{
+	*script = (struct script){ 0 };
+	pthread_mutex_init(&script->mutex, NULL);
+	pthread_cond_init(&script->changed, NULL);
+}
+
+static void hold(struct script *script, int is_held)
+{
+	pthread_mutex_lock(&script->mutex);
+	script->is_held = is_held;
+	pthread_cond_broadcast(&script->changed);
+	pthread_mutex_unlock(&script->mutex);
+}
+
+static void wait_for_tries(struct script *script, size_t count)
+{
+	pthread_mutex_lock(&script->mutex);
+	while (script->count < count)
+		pthread_cond_wait(&script->changed, &script->mutex);
+	pthread_mutex_unlock(&script->mutex);
+}
+
+static struct push_queue *make_queue(struct script *script, size_t max_bytes)
+{
+	return push_queue_new(&(struct push_queue_options){
+		.transport = { deliver, script },
+		.max_bytes = max_bytes,
+		.retry_first_ns = NS_PER_MS,
+		.retry_most_ns = 4 * NS_PER_MS,
+		.last_moments_ns = 60 * NS_PER_S,
+	});
+}
+
+static void requests_go_out_in_their_order(void **state)
+{
+	struct script script;
+	struct push_queue *queue;
+
+	(void)state;
+	script_init(&script);
+	queue = make_queue(&script, 1000);
+	push_queue_add(queue, STR("one"));
+	push_queue_add(queue, STR("two"));
+	push_queue_add(queue, STR("three"));
+	push_queue_free(queue); /* delivers what waits */
+	assert_int_equal(script.count, 3);
+	assert_string_equal(script.tries[0], "one");
+	assert_string_equal(script.tries[1], "two");
+	assert_string_equal(script.tries[2], "three");
+}
+
+static void a_retry_sends_the_same_bytes_before_anything_else(void **state)
+{
+	struct script script;
+	struct push_queue *queue;
+
+	(void)state;
+	script_init(&script);
+	script.outcomes[0] = PUSH_RETRY;
+	script.outcomes[1] = PUSH_RETRY;
+	queue = make_queue(&script, 1000);
+	push_queue_add(queue, STR("one"));
+	push_queue_add(queue, STR("two"));
+	wait_for_tries(&script, 4);
+	push_queue_free(queue);
+	assert_string_equal(script.tries[0], "one");
+	assert_string_equal(script.tries[1], "one");
+	assert_string_equal(script.tries[2], "one");
+	assert_string_equal(script.tries[3], "two");
+}
+
+static void what_is_refused_is_counted_and_not_tried_again(void **state)
+{
+	struct script script;
+	struct push_queue_counts counts;
+	struct push_queue *queue;
+
+	(void)state;
+	script_init(&script);
+	script.outcomes[0] = PUSH_REFUSED;
+	queue = make_queue(&script, 1000);
+	push_queue_add(queue, STR("bad"));
+	push_queue_add(queue, STR("good"));
+	wait_for_tries(&script, 2);
+	do
+		counts = push_queue_counts(queue);
+	while (counts.delivered + counts.refused < 2);
+	assert_int_equal(counts.delivered, 1);
+	assert_int_equal(counts.refused, 1);
+	assert_int_equal(counts.dropped, 0);
+	push_queue_free(queue);
+	assert_int_equal(script.count, 2);
+}
+
+/* The one that is tried now does not wait any more. */
+static void over_the_bound_the_oldest_that_wait_are_dropped(void **state)
+{
+	struct script script;
+	struct push_queue_counts counts;
+	struct push_queue *queue;
+
+	(void)state;
+	script_init(&script);
+	hold(&script, 1);
+	queue = make_queue(&script, 10);
+	push_queue_add(queue, STR("first"));
+	do
+		counts = push_queue_counts(queue);
+	while (counts.waiting > 0);
+	push_queue_add(queue, STR("aaaa"));
+	push_queue_add(queue, STR("bbbb"));
+	push_queue_add(queue, STR("cccc"));
+	counts = push_queue_counts(queue);
+	assert_int_equal(counts.waiting, 2);
+	assert_int_equal(counts.waiting_bytes, 8);
+	assert_int_equal(counts.dropped, 1);
+	hold(&script, 0);
+	push_queue_free(queue);
+	assert_int_equal(script.count, 3);
+	assert_string_equal(script.tries[0], "first");
+	assert_string_equal(script.tries[1], "bbbb");
+	assert_string_equal(script.tries[2], "cccc");
+}
+
+static void an_end_does_not_wait_for_a_server_that_is_away(void **state)
+{
+	struct script script;
+	struct push_queue *queue;
+
+	(void)state;
+	script_init(&script);
+	for (size_t i = 0; i < TRIES_MAX; i++)
+		script.outcomes[i] = PUSH_RETRY;
+	queue = push_queue_new(&(struct push_queue_options){
+		.transport = { deliver, &script },
+		.max_bytes = 1000,
+		.retry_first_ns = 3600 * NS_PER_S,
+		.retry_most_ns = 3600 * NS_PER_S,
+		.last_moments_ns = NS_PER_MS,
+	});
+	push_queue_add(queue, STR("one"));
+	wait_for_tries(&script, 1);
+	push_queue_free(queue); /* not in an hour */
+	assert_int_equal(script.count, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(requests_go_out_in_their_order),
+		cmocka_unit_test(a_retry_sends_the_same_bytes_before_anything_else),
+		cmocka_unit_test(what_is_refused_is_counted_and_not_tried_again),
+		cmocka_unit_test(over_the_bound_the_oldest_that_wait_are_dropped),
+		cmocka_unit_test(an_end_does_not_wait_for_a_server_that_is_away),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
