@@ -1,47 +1,47 @@
 /*
- * vramscope top: the functions that cost most now, again and again.
+ * vramscope top: the functions that cost most now, or the processes that hold GPU memory
+ * (--gpu), again and again.
  *
  * Plain output where nobody watches: one table, then the end.
  */
 #include <limits.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "server/command.h"
+#include "server/command/gpu_top.h"
 #include "server/command/profile_question.h"
 #include "server/command/profile_report.h"
+#include "server/command/terminal_watch.h"
 
 #define ANSWER_MAX (size_t)(64UL * 1024 * 1024)
 
 static const char about[] =
 	"Without -q the first of these types that is there: GPU memory, CPU, anything. Ctrl-C ends it.\n"
+	"--gpu shows processes, largest first, and the stacks that hold the memory of one of them: of the first, of --pid,\n"
+	"or of the one that the arrow keys choose; q ends it. ALLOC/S is of --last, PEAK and FAILED of an hour (or --last);\n"
+	"-q is then a selector alone.\n"
 	"\n"
 	"  vramscope top\n"
-	"  vramscope top -q 'process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name=\"shop\"}' --last 5m\n";
+	"  vramscope top -q 'process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name=\"shop\"}' --last 5m\n"
+	"  vramscope top --gpu\n"
+	"  vramscope top --gpu --once --pid 4711 -q '{hostname=\"gpu1\"}'\n";
 
 /* What a person most likely wants to see, first things first. */
 static const char *const preferred_types[] = { "gpu_memory:inuse_space:", "gpu_memory:",
 	                                       "process_cuda:", "process_cpu:cpu:", NULL };
 
-/* Set by SIGINT and SIGTERM: process-wide, as signals are. */
-static volatile sig_atomic_t asked_to_end;
-
-static void on_signal(int number)
-{
-	(void)number;
-	asked_to_end = 1;
-}
-
 struct top_flags {
 	struct question_flags common; /* the range is always up to now */
 	const char *last;
 	const char *every;
+	const char *pid; /* with `gpu` */
+	bool gpu;
 	bool once;
 };
 
 struct top_run {
+	struct profile_source *source;
 	struct question question;
 	int64_t last_ns;
 	int64_t every_ns;
@@ -56,6 +56,11 @@ static int understand(const struct top_flags *flags, struct top_run *run, struct
 	if (run->every_ns / NS_PER_MS > INT_MAX)
 		return error_set(err, ERROR_INVALID, "--every %s is longer than 24 days",
 		                 flags->every);
+	if (flags->gpu && run->question.asked.type.length > 0)
+		return error_set(err, ERROR_INVALID,
+		                 "-q of --gpu is a selector: {label=\"value\"}");
+	if (flags->pid && !flags->gpu)
+		return error_set(err, ERROR_INVALID, "--pid belongs to --gpu");
 	return 0;
 }
 
@@ -81,11 +86,12 @@ static size_t rows_that_fit(const struct profile_report *report, int64_t total)
 	return terminal->height > lines ? terminal->height - lines : 1;
 }
 
-/* One table of the last while, appended. */
-static int make_table(struct profile_source *source, const struct top_run *run,
-                      const struct terminal *terminal, struct strbuf *out, struct error *err)
+/* One table of the last while, appended. `context` is a struct top_run. */
+static int make_table(void *context, const struct terminal *terminal, struct strbuf *out,
+                      struct error *err)
 {
 	CLEANUP(arena_freep) struct arena *arena = arena_new(QUESTION_ARENA_MAX, NULL);
+	const struct top_run *run = context;
 	struct profile_question question = run->question.asked;
 	struct profile_report report = { .terminal = terminal, .limit = run->question.limit };
 	struct profile profile = { 0 };
@@ -94,10 +100,10 @@ static int make_table(struct profile_source *source, const struct top_run *run,
 
 	question.end_unix_ns = clock_unix_ns();
 	question.start_unix_ns = question.end_unix_ns - run->last_ns;
-	if (question_choose_type(source, &question, preferred_types, arena, err) < 0)
+	if (question_choose_type(run->source, &question, preferred_types, arena, err) < 0)
 		return -1;
 	if (question.type.length > 0 &&
-	    profile_source_merge(source, &question, arena, &profile, err) < 0)
+	    profile_source_merge(run->source, &question, arena, &profile, err) < 0)
 		return -1;
 	if (function_tree_of_profile(&profile, 0, arena, &tree, err) < 0 ||
 	    function_table_make(tree, run->question.order, arena, &table, err) < 0)
@@ -116,47 +122,59 @@ static int make_table(struct profile_source *source, const struct top_run *run,
 	return 0;
 }
 
-/* Redraws until a signal. A server that is away for a moment is no reason to end. */
-static int watch(struct profile_source *source, const struct top_run *run, struct error *err)
+/*
+ * Redraws where somebody watches, else one picture. A server that is away for a moment is
+ * no reason to end the former.
+ */
+static int show(const struct top_flags *flags, const struct terminal_watch *watch,
+                struct error *err)
 {
-	const struct sigaction action = { .sa_handler = on_signal };
-	int result = 0;
-
-	if (sigaction(SIGINT, &action, NULL) < 0 || sigaction(SIGTERM, &action, NULL) < 0)
-		return error_set(err, ERROR_IO, "cannot watch signals");
-	while (result == 0 && !asked_to_end) {
-		const struct terminal terminal = terminal_of(stdout);
-		struct strbuf out;
-
-		strbuf_init(&out, ANSWER_MAX);
-		strbuf_add_text(&out, "\x1b[H\x1b[J");
-		if (make_table(source, run, &terminal, &out, err) < 0)
-			strbuf_printf(&out, "%s\ntrying again ...\n", err->message);
-		result = terminal_show(&out, err);
-		strbuf_fini(&out);
-		if (result == 0)
-			(void)poll(NULL, 0, (int)(run->every_ns / NS_PER_MS));
-	}
-	return result;
-}
-
-static int top(const struct top_flags *flags, const struct top_run *run, struct error *err)
-{
-	CLEANUP(profile_source_closep) struct profile_source *source = NULL;
 	const struct terminal terminal = terminal_of(stdout);
 	struct strbuf out;
 	int result;
 
-	if (profile_source_open(&flags->common.source, &source, err) < 0)
-		return -1;
 	if (terminal.is_terminal && !flags->once)
-		return watch(source, run, err);
+		return terminal_watch_run(watch, err);
 	strbuf_init(&out, ANSWER_MAX);
-	result = make_table(source, run, &terminal, &out, err);
+	result = watch->draw(watch->context, &terminal, &out, err);
 	if (result == 0)
 		result = terminal_show(&out, err);
 	strbuf_fini(&out);
 	return result;
+}
+
+static int top(const struct top_flags *flags, struct top_run *run, struct error *err)
+{
+	CLEANUP(profile_source_closep) struct profile_source *source = NULL;
+
+	if (profile_source_open(&flags->common.source, &source, err) < 0)
+		return -1;
+	run->source = source;
+	return show(flags,
+	            &(struct terminal_watch){
+			    .every_ns = run->every_ns, .draw = make_table, .context = run },
+	            err);
+}
+
+static int top_gpu(const struct top_flags *flags, const struct top_run *run, struct error *err)
+{
+	CLEANUP(gpu_top_closep) struct gpu_top *gpu = NULL;
+	const struct gpu_top_options options = {
+		.source = &flags->common.source,
+		.selector = run->question.asked.selector,
+		.pid = flags->pid,
+		.last_ns = run->last_ns,
+		.limit = run->question.limit,
+	};
+
+	if (gpu_top_open(&options, &gpu, err) < 0)
+		return -1;
+	return show(flags,
+	            &(struct terminal_watch){ .every_ns = run->every_ns,
+	                                      .draw = gpu_top_draw,
+	                                      .press = flags->pid ? NULL : gpu_top_press,
+	                                      .context = gpu },
+	            err);
 }
 
 int command_top(int argc, char **argv)
@@ -175,6 +193,9 @@ int command_top(int argc, char **argv)
 		{ "limit", "n", ARGUMENT_TEXT, &common->limit, "N",
 		  "rows; 0: what fits, or all of them (0)" },
 		{ "sort", NULL, ARGUMENT_TEXT, &common->sort, "COLUMN", "self or total (self)" },
+		{ "gpu", NULL, ARGUMENT_SWITCH, &flags.gpu, NULL,
+		  "processes that hold GPU memory, and the stacks of one" },
+		{ "pid", NULL, ARGUMENT_TEXT, &flags.pid, "N", "of --gpu: whose stacks" },
 		{ "once", NULL, ARGUMENT_SWITCH, &flags.once, NULL, "one table, then the end" },
 		QUESTION_SOURCE_ARGUMENTS(common->source),
 	};
@@ -193,7 +214,7 @@ int command_top(int argc, char **argv)
 		return end == ARGUMENTS_SHOWN ? 0 : EXIT_USAGE;
 	if (understand(&flags, &run, &err) < 0)
 		return arguments_complain(&arguments, "%s", err.message);
-	if (top(&flags, &run, &err) < 0) {
+	if ((flags.gpu ? top_gpu(&flags, &run, &err) : top(&flags, &run, &err)) < 0) {
 		terminal_complain(argv[0], err.message);
 		return 1;
 	}

@@ -9,6 +9,7 @@
 
 #define DEFAULT_URL    "http://127.0.0.1:4040"
 #define ERROR_TEXT_MAX 65536 /* bytes of a refusal that are looked at */
+#define URL_MAX        131072
 
 struct server_client {
 	struct http_client *http;
@@ -94,36 +95,52 @@ static int no_answer(const struct server_client *client, struct error *err)
 	                 client->url, cause.message);
 }
 
-int server_client_post(struct server_client *client, const char *path, const char *content_type,
-                       struct str body, struct strbuf *answer, struct error *err)
+/* Sends a request whose URL is `path` behind the server's. */
+static int ask(struct server_client *client, const char *path, struct http_client_request *request,
+               struct strbuf *answer, struct error *err)
 {
 	struct strbuf url;
-	struct strbuf type;
-	const char *headers[3] = { NULL };
 	int status = 0;
 	int result;
 
-	strbuf_init(&url, 65536);
-	strbuf_init(&type, 256);
+	strbuf_init(&url, URL_MAX);
 	strbuf_printf(&url, "%s%s", client->url, path);
-	strbuf_printf(&type, "Content-Type: %s", content_type);
-	headers[0] = type.data;
-	headers[1] = client->tenant_header;
-	result = http_client_do(client->http,
-	                        &(struct http_client_request){
-					.method = "POST",
-					.url = url.data,
-					.headers = headers,
-					.body = body,
-					.timeout_ms = 120000,
-					.gzip = true,
-				},
-	                        answer, &status, err);
+	request->url = url.data;
+	request->timeout_ms = 120000;
+	request->gzip = true;
+	result = http_client_do(client->http, request, answer, &status, err);
 	if (result < 0)
 		result = no_answer(client, err);
 	else if (status >= 400)
 		result = refusal(client, status, strbuf_view(answer), err);
 	strbuf_fini(&url);
+	return result;
+}
+
+int server_client_post(struct server_client *client, const char *path, const char *content_type,
+                       struct str body, struct strbuf *answer, struct error *err)
+{
+	struct strbuf type;
+	const char *headers[3] = { NULL, client->tenant_header };
+	int result;
+
+	strbuf_init(&type, 256);
+	strbuf_printf(&type, "Content-Type: %s", content_type);
+	headers[0] = type.data;
+	result = ask(
+		client, path,
+		&(struct http_client_request){ .method = "POST", .headers = headers, .body = body },
+		answer, err);
 	strbuf_fini(&type);
 	return result;
+}
+
+int server_client_get(struct server_client *client, const char *path, struct strbuf *answer,
+                      struct error *err)
+{
+	const char *headers[2] = { client->tenant_header };
+
+	return ask(client, path,
+	           &(struct http_client_request){ .method = "GET", .headers = headers }, answer,
+	           err);
 }

@@ -31,3 +31,7 @@ const char *server_client_url(const struct server_client *client);
 /* POSTs `body` to `path` (with its query) and appends the answer. */
 int server_client_post(struct server_client *client, const char *path, const char *content_type,
                        struct str body, struct strbuf *answer, struct error *err);
+
+/* GETs `path` (with its query) and appends the answer. */
+int server_client_get(struct server_client *client, const char *path, struct strbuf *answer,
+                      struct error *err);

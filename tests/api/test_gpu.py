@@ -3,7 +3,14 @@
 Two nodes tick every 15 seconds. Node a: 101 holds weights and grows, 102 comes at tick 4 and is gone behind tick 9; 103 fails only. Node
 b: 201 holds memory on two GPUs and on the host, and the node is not heard of behind tick 11. Times are seconds of ticks from BASE on.
 """
+import fcntl
 import json
+import os
+import pty
+import select
+import struct
+import subprocess
+import termios
 import time
 import unittest
 
@@ -319,6 +326,90 @@ class Timeline(Gpu):
             mine = server.get("/api/gpu/processes", headers={"X-Scope-OrgID": "one"})
             self.assertEqual((mine.status, json.loads(mine.body)["processes"]), (200, []))
             self.assertEqual(server.get("/api/gpu/timeline", headers={"X-Scope-OrgID": "a|b"}).status, 400)
+
+
+class Top(unittest.TestCase):
+    """`vramscope top --gpu` on ticks of now."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = harness.Server().start()
+        cls.now = int(time.time()) // INTERVAL * INTERVAL
+        gone = gpu_profiles.Process(A, 102, "train-gpu")
+        # ticks of five minutes to come: however slow this machine is, there is a fresh one
+        for back in range(9, -21, -1):
+            at = cls.now - back * INTERVAL
+            pushed = [SERVER.heap(at, live={"main;Engine.__init__;cuMemAlloc_v2": (3 << 30, 1), "main;\x1b[31mstep;cuMemAlloc_v2": (1 << 30, 4)},
+                                  alloc={"main;step;cuMemAlloc_v2": (15 << 20, 3)}),
+                      SERVER.heap(at, memory_class="pinned", live={"main;pin": (1 << 40, 1)})]
+            if back >= 2:
+                pushed.append(gone.heap(at, live={"main;train;cuMemAlloc_v2": (5 << 30 if back == 8 else 2 << 30, 1)}))
+            if back == 8:
+                pushed.append(SERVER.failed(at, 7))
+            answer = cls.server.push(*pushed)
+            assert answer.status == 200, answer
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.close()
+
+    def top(self, *flags, status=0):
+        code, out, err = harness.vramscope("top", "--gpu", "--url", self.server.url, *flags)
+        self.assertEqual(code, status, err)
+        return out if status == 0 else err
+
+    def test_one_picture_where_nobody_watches(self):
+        lines = self.top("--last", "10m").splitlines()
+        self.assertRegex(lines[0], r"^4\.00 GiB live in 1 process, tick \d+ s ago$")
+        self.assertEqual(lines[1].split(), ["PID", "LIVE", "PEAK", "ALLOC/S", "FAILED", "SEEN", "STATE", "PROCESS"])
+        # 15 MiB at each tick of 15 s
+        self.assertRegex(lines[2], r"^> +101 +4\.00 GiB +4\.00 GiB +1\.00 MiB +7 +\d+ s  running  llm-gpu \(python3\) @ node-a$")
+        self.assertRegex(lines[3], r"^ +102 +0 B +5\.00 GiB +0 B +0 +\d+ s  exited   train-gpu \(python3\) @ node-a$")
+        self.assertEqual(lines[4:6], ["", "4.00 GiB of 101 llm-gpu by stack"])
+        # names are strangers': what would move a cursor is shown
+        self.assertEqual(lines[6:], ["   3.00 GiB   75.0%  main > Engine.__init__ > cuMemAlloc_v2",
+                                     "   1.00 GiB   25.0%  main > \\x1b[31mstep > cuMemAlloc_v2"])
+
+    def test_another_process(self):
+        lines = self.top("--last", "10m", "--pid", "102").splitlines()
+        self.assertTrue(lines[3].startswith(">"), lines)
+        self.assertEqual(lines[5:], ["2.00 GiB of 102 train-gpu at its last tick", "   2.00 GiB  100.0%  main > train > cuMemAlloc_v2"])
+        self.assertIn("no process 7 among the", self.top("--pid", "7", status=1))
+        self.assertEqual(len(self.top("--last", "10m", "-n", "1").splitlines()), 8)
+        self.assertIn("No GPU memory was seen", self.top("-q", '{hostname="elsewhere"}'))
+
+    def test_what_does_not_go_together(self):
+        self.assertIn("is a selector", self.top("-q", "memory:inuse_space:bytes:space:bytes{}", status=2))
+        self.assertIn("asks a server", self.top("--store", self.server.store, status=1))
+        code, _, err = harness.vramscope("top", "--pid", "3")
+        self.assertEqual((code, "--pid belongs to --gpu" in err), (2, True))
+
+    def test_keys_choose_and_end(self):
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+        before = termios.tcgetattr(slave)
+        process = subprocess.Popen([harness.PROGRAM, "top", "--gpu", "--last", "10m", "--every", "1h", "--url", self.server.url],
+                                   stdin=slave, stdout=slave, stderr=slave, env=dict(os.environ, TERM="xterm"))
+        shown = b""
+
+        def shows(text):
+            nonlocal shown
+            if select.select([master], [], [], 0)[0]:
+                shown += os.read(master, 65536)
+            return text in shown
+
+        try:
+            harness.wait_until(lambda: shows(b"of 101 llm-gpu"), what="the first picture")
+            os.write(master, b"\x1b[B")
+            harness.wait_until(lambda: shows(b"of 102 train-gpu"), what="the second process")
+            os.write(master, b"q")
+            self.assertEqual(process.wait(60), 0)
+            self.assertEqual(termios.tcgetattr(slave), before)
+        finally:
+            process.kill()
+            process.wait(60)
+            os.close(master)
+            os.close(slave)
 
 
 del Gpu  # what both share has no tests

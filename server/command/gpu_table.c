@@ -1,0 +1,101 @@
+#include "server/command/gpu_table.h"
+
+#include "base/json.h"
+#include "profile/intern.h"
+
+/* A number, or its text when it is past 2^53. */
+static int64_t number_of(const struct json *map, const char *key)
+{
+	const struct json *value = json_get(map, key);
+	int64_t number;
+
+	if (json_kind(value) == JSON_INT)
+		return json_int(value);
+	if (json_kind(value) == JSON_TEXT && str_to_i64(json_text(value), &number))
+		return number;
+	return GPU_UNKNOWN;
+}
+
+static void parse_row(const struct json *json, struct gpu_table_row *row)
+{
+	const struct json *labels = json_get(json, "labels");
+
+	*row = (struct gpu_table_row){
+		.id = json_text(json_get(json, "id")),
+		.state = json_text(json_get(json, "state")),
+		.service = json_text(json_get(labels, "service_name")),
+		.command = json_text(json_get(labels, "proc_comm")),
+		.hostname = json_text(json_get(labels, "hostname")),
+		.pid = json_text(json_get(labels, "pid")),
+		.first_ms = number_of(json, "first_ms"),
+		.last_ms = number_of(json, "last_ms"),
+		.live_bytes = number_of(json, "live_bytes"),
+		.peak_bytes = number_of(json, "peak_bytes"),
+		.alloc_bytes = number_of(json, "alloc_bytes"),
+		.growth_bytes = number_of(json, "growth_bytes"),
+		.failures = number_of(json, "failures"),
+	};
+}
+
+int gpu_table_parse(struct str json, struct arena *arena, struct gpu_table *out, struct error *err)
+{
+	const struct json *answer = NULL;
+	const struct json *processes;
+
+	if (json_parse(json, arena, &answer, err) < 0)
+		return -1;
+	processes = json_get(answer, "processes");
+	if (json_kind(processes) != JSON_LIST)
+		return error_set(err, ERROR_INVALID, "the answer is no list of processes");
+	*out = (struct gpu_table){
+		.tick_ms = number_of(answer, "tick_ms"),
+		.interval_ms = number_of(answer, "interval_ms"),
+		.rows = arena_array(arena, json_length(processes) + 1, sizeof(*out->rows)),
+		.count = json_length(processes),
+	};
+	if (!out->rows)
+		return arena_error(arena, err);
+	for (size_t i = 0; i < out->count; i++)
+		parse_row(json_at(processes, i), &out->rows[i]);
+	return 0;
+}
+
+int gpu_table_take_history(struct gpu_table *table, const struct gpu_table *longer,
+                           struct arena *arena, struct error *err)
+{
+	struct intern ids = { 0 };
+	bool is_new;
+
+	/* ids differ, so that each has the number of its row */
+	for (size_t i = 0; i < longer->count; i++)
+		if (intern_add(&ids, arena, hash128_str(0, longer->rows[i].id), &is_new) ==
+		    INTERN_NONE)
+			return arena_error(arena, err);
+	for (size_t i = 0; i < table->count; i++) {
+		struct gpu_table_row *row = &table->rows[i];
+		const uint32_t at = intern_find(&ids, hash128_str(0, row->id));
+
+		if (at == INTERN_NONE)
+			continue;
+		row->peak_bytes = longer->rows[at].peak_bytes;
+		row->failures = longer->rows[at].failures;
+	}
+	return 0;
+}
+
+int64_t gpu_table_rate(const struct gpu_table *table, const struct gpu_table_row *row,
+                       int64_t from_ms)
+{
+	int64_t start_ms;
+
+	if (table->interval_ms <= 0 || row->alloc_bytes < 0 || row->last_ms == GPU_UNKNOWN ||
+	    row->first_ms == GPU_UNKNOWN)
+		return GPU_UNKNOWN;
+	/* ticks stand on multiples of the interval: the first one behind the range's start */
+	start_ms = from_ms - from_ms % table->interval_ms;
+	if (row->first_ms - table->interval_ms > start_ms)
+		start_ms = row->first_ms - table->interval_ms;
+	if (row->last_ms <= start_ms)
+		return GPU_UNKNOWN;
+	return (int64_t)((double)row->alloc_bytes * 1000 / (double)(row->last_ms - start_ms));
+}

@@ -1,0 +1,53 @@
+/*
+ * The answer of /api/gpu/processes as rows.
+ *
+ * Shape    what the answer does not know is GPU_UNKNOWN. Texts are views into the arena.
+ * Units    bytes, Unix milliseconds.
+ * Errors   ERROR_INVALID for what is no such answer; arena_error().
+ * Threads  none.
+ * Source   docs/api/gpu.md
+ */
+#pragma once
+
+#include "base/arena.h"
+
+#define GPU_UNKNOWN INT64_MIN
+
+struct gpu_table_row {
+	struct str id;
+	struct str state;
+	struct str service;
+	struct str command; /* proc_comm */
+	struct str hostname;
+	struct str pid;
+	int64_t first_ms;
+	int64_t last_ms;
+	int64_t live_bytes;
+	int64_t peak_bytes;
+	int64_t alloc_bytes;
+	int64_t growth_bytes;
+	int64_t failures;
+};
+
+struct gpu_table {
+	int64_t tick_ms; /* GPU_UNKNOWN: no tick at all */
+	int64_t interval_ms;
+	struct gpu_table_row *rows;
+	size_t count;
+};
+
+int gpu_table_parse(struct str json, struct arena *arena, struct gpu_table *out, struct error *err);
+
+/*
+ * Takes peaks and failures over from an answer of a longer range, where that has the
+ * process.
+ */
+int gpu_table_take_history(struct gpu_table *table, const struct gpu_table *longer,
+                           struct arena *arena, struct error *err);
+
+/*
+ * Bytes a second that a process allocated in its ticks behind `from_ms`, or GPU_UNKNOWN
+ * where it has none.
+ */
+int64_t gpu_table_rate(const struct gpu_table *table, const struct gpu_table_row *row,
+                       int64_t from_ms);
