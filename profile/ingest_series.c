@@ -10,12 +10,10 @@ struct type_labels {
 
 /* ---- labels ---- */
 
-static int make_type_labels(struct ingest_run *run, const struct label_set *group, size_t index,
-                            struct type_labels *out, struct error *err)
+static struct profile_type type_of(const struct profile *profile, const struct label_set *group,
+                                   size_t index)
 {
-	const struct profile *profile = run->profile;
 	const struct profile_value_type *type = &profile->sample_types[index];
-	const struct str *service_name = label_set_find(group, STR("service_name"));
 	const struct str *name = label_set_find(group, STR("__name__"));
 	struct profile_type id = {
 		.name = name ? *name : STR(""),
@@ -24,13 +22,21 @@ static int make_type_labels(struct ingest_run *run, const struct label_set *grou
 		.period_type = STR(""),
 		.period_unit = STR(""),
 	};
-	struct str id_text;
 
 	if (profile->has_period_type) {
 		id.period_type = profile_string(profile, profile->period_type.type);
 		id.period_unit = profile_string(profile, profile->period_type.unit);
 	}
-	id_text = profile_type_id(&id, run->arena);
+	return id;
+}
+
+static int make_type_labels(struct ingest_run *run, const struct label_set *group, size_t index,
+                            struct type_labels *out, struct error *err)
+{
+	const struct str *service_name = label_set_find(group, STR("service_name"));
+	const struct profile_type id = type_of(run->profile, group, index);
+	const struct str id_text = profile_type_id(&id, run->arena);
+
 	if (!id_text.data)
 		return arena_error(run->arena, err);
 	*out = (struct type_labels){ {
@@ -162,13 +168,29 @@ static int sort_rows(struct ingest_run *run, struct error *err)
 	return 0;
 }
 
-static int add_series(struct ingest_run *run, const struct ingest_group *group,
-                      const struct ingest_row *rows, size_t type, struct series_profile *out,
-                      struct error *err)
+/* Appends the series of a sample type with a value for each row of `out`. */
+static int put_series(struct ingest_run *run, const struct label_set *labels, size_t type,
+                      const int64_t *values, struct series_profile *out, struct error *err)
 {
 	struct stored_series *series = &out->series[out->series_count];
 	struct type_labels added;
 	uint64_t total = 0;
+
+	for (size_t i = 0; i < out->row_count; i++)
+		total += (uint64_t)values[i];
+	if (make_type_labels(run, labels, type, &added, err) < 0 ||
+	    join_labels(run, labels, &added, &series->labels, err) < 0)
+		return -1;
+	series->values = values;
+	series->total = (int64_t)total;
+	out->series_count++;
+	return 0;
+}
+
+static int add_series(struct ingest_run *run, const struct ingest_group *group,
+                      const struct ingest_row *rows, size_t type, struct series_profile *out,
+                      struct error *err)
+{
 	bool any = false;
 	int64_t *values;
 
@@ -179,17 +201,9 @@ static int add_series(struct ingest_run *run, const struct ingest_group *group,
 	values = arena_array_raw(run->arena, group->row_count, sizeof(*values));
 	if (!values)
 		return arena_error(run->arena, err);
-	for (size_t i = 0; i < group->row_count; i++) {
+	for (size_t i = 0; i < group->row_count; i++)
 		values[i] = row_values(run, &rows[i])[type];
-		total += (uint64_t)values[i];
-	}
-	if (make_type_labels(run, &group->labels, type, &added, err) < 0 ||
-	    join_labels(run, &group->labels, &added, &series->labels, err) < 0)
-		return -1;
-	series->values = values;
-	series->total = (int64_t)total;
-	out->series_count++;
-	return 0;
+	return put_series(run, &group->labels, type, values, out, err);
 }
 
 /* Spans and traces stand beside the rows only where a row has one. */
@@ -235,6 +249,16 @@ static struct hash128 origin_of(const struct ingest_run *run, const struct label
 	return hash128(0, parts, sizeof(parts));
 }
 
+static void begin_profile(const struct ingest_run *run, const struct label_set *labels,
+                          struct hash128 payload, struct series_profile *out)
+{
+	out->profile = run->profile;
+	out->time_unix_ns = run->profile->time_unix_ns;
+	out->duration_ns = run->profile->duration_ns > 0 ? run->profile->duration_ns : 0;
+	out->id = uuid_random();
+	out->origin = origin_of(run, labels, payload);
+}
+
 static int make_profile(struct ingest_run *run, const struct ingest_group *group,
                         const struct ingest_row *rows, struct hash128 payload,
                         struct series_profile *out, struct error *err)
@@ -247,17 +271,68 @@ static int make_profile(struct ingest_run *run, const struct ingest_group *group
 		return arena_error(run->arena, err);
 	for (size_t i = 0; i < group->row_count; i++)
 		stored[i] = (struct stored_row){ rows[i].first_frame, rows[i].depth };
-	out->profile = profile;
-	out->time_unix_ns = profile->time_unix_ns;
-	out->duration_ns = profile->duration_ns > 0 ? profile->duration_ns : 0;
-	out->id = uuid_random();
-	out->origin = origin_of(run, &group->labels, payload);
+	begin_profile(run, &group->labels, payload, out);
 	out->rows = stored;
 	out->row_count = group->row_count;
 	for (size_t i = 0; i < profile->sample_type_count; i++)
 		if (add_series(run, group, rows, i, out, err) < 0)
 			return -1;
 	return add_spans(run, rows, group->row_count, out, err);
+}
+
+/* ---- ticks ---- */
+
+/*
+ * Whether it says that a gauge was looked at and is zero: it has types of gauges alone and
+ * no sample at all. Of deltas nothing is nothing.
+ */
+static bool is_tick(const struct ingest_run *run, const struct label_set *labels)
+{
+	const struct profile *profile = run->profile;
+
+	if (profile->sample_count > 0 || run->request->input->samples_sent > 0)
+		return false;
+	for (size_t i = 0; i < profile->sample_type_count; i++) {
+		const struct profile_type type = type_of(profile, labels, i);
+
+		if (!profile_type_is_instant(&type))
+			return false;
+	}
+	return true;
+}
+
+/* One row without a stack, of zeros: means over time must know that there was a tick. */
+static int make_tick(struct ingest_run *run, struct hash128 payload, struct ingest_result *out,
+                     struct error *err)
+{
+	const struct label_set none = { 0 };
+	struct series_profile *tick;
+	struct stored_row *row;
+	struct label_set labels;
+	int64_t *zero;
+
+	if (!is_tick(run, &run->labels))
+		return 0;
+	tick = arena_alloc(run->arena, sizeof(*tick));
+	row = arena_alloc(run->arena, sizeof(*row));
+	zero = arena_alloc(run->arena, sizeof(*zero));
+	if (!tick || !row || !zero)
+		return arena_error(run->arena, err);
+	if (ingest_join_labels(run, &none, &labels, err) < 0)
+		return -1;
+	begin_profile(run, &labels, payload, tick);
+	tick->rows = row;
+	tick->row_count = 1;
+	tick->series =
+		arena_array(run->arena, run->profile->sample_type_count, sizeof(*tick->series));
+	if (!tick->series)
+		return arena_error(run->arena, err);
+	for (size_t i = 0; i < run->profile->sample_type_count; i++)
+		if (put_series(run, &labels, i, zero, tick, err) < 0)
+			return -1;
+	out->profiles = tick;
+	out->count = 1;
+	return 0;
 }
 
 int ingest_make_series(struct ingest_run *run, struct ingest_result *out, struct error *err)
@@ -267,15 +342,15 @@ int ingest_make_series(struct ingest_run *run, struct ingest_result *out, struct
 	struct hash128 payload = { 0, 0 };
 	size_t count = 0;
 
+	if (run->sent_unix_ns != 0)
+		payload = hash128_str(0, run->request->payload);
 	if (run->row_count == 0)
-		return 0;
+		return make_tick(run, payload, out, err);
 	if (fold_equal_types(run, err) < 0 || sort_rows(run, err) < 0)
 		return -1;
 	profiles = arena_array(run->arena, run->group_count, sizeof(*profiles));
 	if (!profiles)
 		return arena_error(run->arena, err);
-	if (run->sent_unix_ns != 0)
-		payload = hash128_str(0, run->request->payload);
 	rows = run->rows;
 	for (size_t i = 0; i < run->group_count; i++) {
 		const struct ingest_group *group = &run->groups[i];

@@ -4,7 +4,8 @@
  *
  * Shape    some series (one for each sample type that has a positive value) that share
  *          the same rows. A row is a stack with one value for each series; values are
- *          >= 0, and a row has a positive one. Stacks are runs of profile->stacks; an
+ *          >= 0, and a row has a positive one. But for the tick of a gauge that is zero:
+ *          one row without a stack, of zeros. Stacks are runs of profile->stacks; an
  *          empty one is a value without a stack. Rows with equal runs differ in their
  *          span or trace. Different runs may still mean the same frames (two locations
  *          with one content, addresses taken off): a store that interns adds such rows

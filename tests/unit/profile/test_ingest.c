@@ -156,6 +156,47 @@ static void nothing_left_is_a_success(void **state)
 	assert_int_equal(fixture->result.count, 0);
 }
 
+/* Collectors say so that an idle machine is watched: it is no gap, but nothing. */
+static void a_gauge_without_samples_is_a_tick(void **state)
+{
+	struct ingest_fixture *fixture = *state;
+
+	ingest_label(fixture, "__name__", "memory");
+	ingest_label(fixture, "service_name", "shop");
+	ingest_make(fixture, "inuse_space/bytes inuse_objects/count", NULL, 0);
+	ingest_put_tables(fixture);
+	assert_int_equal(ingest_go(fixture), 0);
+	assert_string_equal(ingest_show(fixture),
+	                    "memory:inuse_space:bytes:: memory:inuse_objects:count:: "
+	                    "service_name=shop \n 0 0\n");
+	assert_int_equal(fixture->result.profiles[0].series[0].total, 0);
+}
+
+static void without_samples_only_gauges_say_something(void **state)
+{
+	struct ingest_fixture *fixture = *state;
+
+	ingest_label(fixture, "__name__", "memory");
+	ingest_label(fixture, "service_name", "shop");
+	ingest_make(fixture, "alloc_space/bytes inuse_space/bytes", NULL, 0);
+	ingest_put_tables(fixture);
+	assert_int_equal(ingest_go(fixture), 0);
+	assert_int_equal(fixture->result.count, 0);
+}
+
+/* As the reference has it: a profile whose values are all zero is no profile. */
+static void a_gauge_of_zeros_is_dropped(void **state)
+{
+	struct ingest_fixture *fixture = *state;
+
+	ingest_label(fixture, "__name__", "memory");
+	ingest_label(fixture, "service_name", "shop");
+	MAKE(fixture, "inuse_space/bytes", { "a", { 0 }, "" });
+	ingest_put_tables(fixture);
+	assert_int_equal(ingest_go(fixture), 0);
+	assert_int_equal(fixture->result.count, 0);
+}
+
 static void sums_wrap_and_values_that_wrapped_below_zero_do_not_count(void **state)
 {
 	struct ingest_fixture *fixture = *state;
@@ -478,6 +519,9 @@ int main(void)
 		TEST(a_type_without_a_positive_value_does_not_exist),
 		TEST(a_type_that_is_there_twice_is_one_series),
 		TEST(nothing_left_is_a_success),
+		TEST(a_gauge_without_samples_is_a_tick),
+		TEST(without_samples_only_gauges_say_something),
+		TEST(a_gauge_of_zeros_is_dropped),
 		TEST(sums_wrap_and_values_that_wrapped_below_zero_do_not_count),
 		TEST(samples_with_broken_references_are_dropped),
 		TEST(addresses_go_where_functions_are_known),
