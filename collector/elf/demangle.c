@@ -6,7 +6,12 @@
 
 #include "base/cleanup.h"
 
-#define OPTIONS (DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT)
+/*
+ * Rust names can refer to themselves and need libiberty's limit of depth. For C++ that limit
+ * is one of length (1024 bytes), which names of templates pass every day; there ours counts.
+ */
+#define RUST_OPTIONS      (DMGL_PARAMS | DMGL_ANSI)
+#define CPLUSPLUS_OPTIONS (DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT)
 
 struct output {
 	struct strbuf *to;
@@ -40,10 +45,10 @@ static bool demangle_symbol(const char *name, struct output *output)
 {
 	if (setjmp(output->enough) != 0)
 		return undo(output);
-	if (rust_demangle_callback(name, OPTIONS, take_piece, output))
+	if (rust_demangle_callback(name, RUST_OPTIONS, take_piece, output))
 		return true;
 	(void)undo(output);
-	if (cplus_demangle_v3_callback(name, OPTIONS, take_piece, output))
+	if (cplus_demangle_v3_callback(name, CPLUSPLUS_OPTIONS, take_piece, output))
 		return true;
 	return undo(output);
 }

@@ -63,6 +63,7 @@ static void read_build_id(struct elf_image *image, uint64_t offset, uint64_t siz
 		    note.n_descsz <= ELF_BUILD_ID_MAX && memcmp(notes + name, "GNU", 4) == 0) {
 			memcpy(image->build_id, notes + value, note.n_descsz);
 			image->build_id_length = note.n_descsz;
+			image->notes = (struct elf_section){ .offset = offset, .size = length };
 		}
 		if (at > length)
 			return;

@@ -59,6 +59,7 @@ struct elf_image {
 	struct elf_section gnu_hash;
 	struct elf_section debug_data; /* .gnu_debugdata: xz of an ELF file with a .symtab */
 	struct elf_section debug_link;
+	struct elf_section notes; /* those that say the build id: offset and size alone */
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	uint32_t build_id_length;
 };

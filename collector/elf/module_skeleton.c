@@ -43,7 +43,6 @@ static void add_section(struct part_list *list, const struct elf_section *sectio
 
 static void add_headers(struct part_list *list, const struct elf_image *image)
 {
-	struct elf_section section;
 	Elf64_Ehdr header;
 
 	if (!code_bytes_get(image->bytes, 0, &header, sizeof(header)))
@@ -52,9 +51,7 @@ static void add_headers(struct part_list *list, const struct elf_image *image)
 	add_part(list, header.e_phoff, header.e_phnum * sizeof(Elf64_Phdr));
 	add_part(list, image->section_offset, image->section_count * sizeof(Elf64_Shdr));
 	add_section(list, &image->section_names);
-	for (uint32_t i = 1; i < image->section_count; i++)
-		if (elf_image_section_at(image, i, &section) && section.type == SHT_NOTE)
-			add_section(list, &section);
+	add_section(list, &image->notes);
 }
 
 static void add_data(struct part_list *list, uint64_t address, uint64_t length)

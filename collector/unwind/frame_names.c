@@ -184,6 +184,11 @@ static void name_in_module(struct frame_names *names, const struct native_frame 
 		out->kind = FUNCTION_CUDA;
 }
 
+static uint64_t file_offset(const struct mapping *mapping, uint64_t address)
+{
+	return address - mapping->start + mapping->offset;
+}
+
 /* Of a file that could not be read as code: its offset stands for the address. */
 static void name_in_file(struct frame_names *names, const struct mapping *mapping, uint64_t address,
                          struct frame *out)
@@ -191,7 +196,7 @@ static void name_in_file(struct frame_names *names, const struct mapping *mappin
 	const struct str path = path_of(mapping);
 
 	out->module = fit_view(names, path);
-	out->name = place_name(names, path, address - mapping->start + mapping->offset);
+	out->name = place_name(names, path, file_offset(mapping, address));
 	if (function_kind_of(out->name, STR(""), out->module) == FUNCTION_CUDA)
 		out->kind = FUNCTION_CUDA;
 }
@@ -239,9 +244,12 @@ static struct str failure_name(struct frame_names *names, struct address_space *
 {
 	const struct native_frame *last = &stack->frames[stack->count - 1];
 	const struct mapping *mapping = address_space_known(space, last->lookup);
+	uint64_t address = last->address;
 	struct str base = STR("");
 	struct str text;
 
+	if (mapping && !last->module)
+		address = file_offset(mapping, last->lookup);
 	if (mapping && mapping->kind == MAPPING_FILE) {
 		base = path_of(mapping);
 		base = str_skip(base, (size_t)(str_last_index(base, '/') + 1));
@@ -251,7 +259,7 @@ static struct str failure_name(struct frame_names *names, struct address_space *
 		                    mapping ? "code made at run time" : "an unknown address");
 	else
 		text = arena_printf(names->arena, "[unwind failed at %.*s+0x%" PRIx64 "]",
-		                    STR_ARGS(base), last->address);
+		                    STR_ARGS(base), address);
 	return text.data ? fit(names, text) : STR("[unwind failed]");
 }
 

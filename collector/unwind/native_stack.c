@@ -208,11 +208,13 @@ static enum step step(struct walk *walk)
 		.lookup = walk->is_exact ? pc : pc - 1,
 		.stack_pointer = walk->registers[REGISTER_STACK_POINTER],
 	};
-	mapping = address_space_find(walk->space, frame->lookup);
+	mapping = address_space_known(walk->space, frame->lookup);
 	if ((!mapping || mapping->end == pc) && is_return_probe(walk, pc)) {
 		walk->out->count--; /* nobody's code */
 		return end_with(walk, NATIVE_STACK_RETURN_PROBE);
 	}
+	if (!mapping)
+		mapping = address_space_find(walk->space, frame->lookup);
 	if (!mapping)
 		return end_with(walk, NATIVE_STACK_NO_MAPPING);
 	if (mapping->module) {

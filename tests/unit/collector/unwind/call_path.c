@@ -15,7 +15,11 @@
 #define NAME(function)         NAME_OF(CALL_PATH_VARIANT, function)
 #define NAME_OF(variant, fn)   NAME_JOIN(variant, fn)
 #define NAME_JOIN(variant, fn) variant##_##fn
-#define KEPT                   __attribute__((noinline, noclone, used))
+#ifdef __clang__
+#define KEPT __attribute__((noinline, used))
+#else
+#define KEPT __attribute__((noinline, noclone, used))
+#endif
 
 static volatile int sink;
 static int is_captured;
