@@ -124,11 +124,11 @@ struct gpu_process *gpu_process_table_at(const struct gpu_process_table *table, 
 	return table->all[index];
 }
 
-void gpu_process_end(struct gpu_process *process, uint64_t time_ns)
+void gpu_process_end(struct gpu_process *process, int64_t now_mono_ns)
 {
-	if (process->end_ns != 0)
+	if (process->end_mono_ns != 0)
 		return;
-	process->end_ns = time_ns > 0 ? time_ns : 1;
+	process->end_mono_ns = now_mono_ns > 0 ? now_mono_ns : 1;
 	gpu_account_close(&process->account);
 }
 
@@ -140,7 +140,7 @@ void gpu_process_table_exec(struct gpu_process_table *table, struct gpu_process 
 	read_identity(table, process, no_comm);
 }
 
-void gpu_process_table_forget(struct gpu_process_table *table, uint64_t time_ns)
+void gpu_process_table_forget(struct gpu_process_table *table, int64_t before_mono_ns)
 {
 	const uint32_t count = table->ids.count;
 
@@ -148,7 +148,8 @@ void gpu_process_table_forget(struct gpu_process_table *table, uint64_t time_ns)
 	for (uint32_t i = 0; i < count; i++) {
 		struct gpu_process *process = table->all[i];
 
-		if (process->end_ns == 0 || process->end_ns >= time_ns || !process->is_published) {
+		if (process->end_mono_ns == 0 || process->end_mono_ns >= before_mono_ns ||
+		    !process->is_published) {
 			append(table, process);
 			continue;
 		}
@@ -165,7 +166,7 @@ void gpu_process_table_usage(const struct gpu_process_table *table, struct gpu_p
 		.oddities = table->forgotten,
 	};
 	for (uint32_t i = 0; i < table->ids.count; i++) {
-		out->running += table->all[i]->end_ns == 0;
+		out->running += table->all[i]->end_mono_ns == 0;
 		add_oddities(&out->oddities, &table->all[i]->account.oddities);
 	}
 }

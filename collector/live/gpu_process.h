@@ -4,7 +4,8 @@
  * Shape    a process is a thread group and its start: ids that are used again are others.
  *          Its names are read at its first sight and stay, so that series do not flap.
  *          One that has ended stays for some time, so that its last frees are seen.
- * Units    times are nanoseconds of the boot-time clock, as events have them.
+ * Units    times of starts are those of events (boot-time clock), those of ends of the
+ *          monotonic clock, when the end was booked.
  * Errors   gpu_process_table_get() says NULL when there are GPU_PROCESSES_MAX; counted.
  * Threads  none: the collector's.
  * Source   collector specification 1.3, 2.5, 6.4
@@ -21,12 +22,18 @@
 struct gpu_process {
 	uint32_t tgid;
 	uint64_t start_ns;
-	uint64_t first_ns; /* time of its first event */
-	uint64_t end_ns;   /* 0: it runs */
-	bool is_settled;   /* ended, and the kernel's last counters are booked */
-	bool is_published; /* its end was part of a tick */
+	uint64_t first_ns;   /* time of its first event */
+	int64_t end_mono_ns; /* 0: it runs */
+	bool is_settled;     /* ended, and the kernel's last counters are booked */
+	bool is_published;   /* its end was part of a tick */
 	struct process_identity identity;
 	struct gpu_account account;
+
+	/* what the kernel has counted, from reading it until it is booked */
+	struct kernel_counters counters[CUDA_CLASS_COUNT];
+	bool has_counters;
+	bool has_exited; /* the kernel says so */
+
 	/*
 	 * by host_raw, what metrics have shown: a free that is undone later must not take a
 	 * counter back
@@ -59,13 +66,13 @@ size_t gpu_process_table_count(const struct gpu_process_table *table);
 struct gpu_process *gpu_process_table_at(const struct gpu_process_table *table, size_t index);
 
 /* Everything live is implicitly freed; twice is once. */
-void gpu_process_end(struct gpu_process *process, uint64_t time_ns);
+void gpu_process_end(struct gpu_process *process, int64_t now_mono_ns);
 
 /* It runs another program: what lived is freed, and it has another name. */
 void gpu_process_table_exec(struct gpu_process_table *table, struct gpu_process *process);
 
-/* Forgets what was published and has ended before `time_ns`. */
-void gpu_process_table_forget(struct gpu_process_table *table, uint64_t time_ns);
+/* Forgets what was published and has ended before that time. */
+void gpu_process_table_forget(struct gpu_process_table *table, int64_t before_mono_ns);
 
 struct gpu_process_usage {
 	size_t running;

@@ -374,7 +374,7 @@ void memory_tick_publish(struct memory_tick *tick, struct stack_profile_time tim
 		struct gpu_process *process = gpu_process_table_at(tick->processes, i);
 
 		gpu_account_sent(&process->account);
-		process->is_published |= process->end_ns != 0 && process->is_settled;
+		process->is_published |= process->end_mono_ns != 0 && process->is_settled;
 	}
 	throw_away(tick);
 }

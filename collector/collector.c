@@ -1,0 +1,419 @@
+#include "collector/collector.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "collector/call_stacks.h"
+#include "collector/live/gpu_device.h"
+#include "collector/live/memory_tick.h"
+#include "collector/live/tick_clock.h"
+
+#define STACK_BYTES_USUAL ((size_t)64 << 20)
+#define BLOCK_BYTES_USUAL ((size_t)256 << 20)
+#define METRICS_MAX       ((size_t)32 << 20)
+#define WAIT_MOST_NS      NS_PER_S /* whatever wakes nobody is seen by then */
+#define TICK_DRAINS_MAX   256      /* of EVENT_DRAIN_USUAL: a storm does not hold up a tick */
+#define HOSTNAME_BYTES    256
+
+struct collector {
+	struct collector_options options;
+	struct call_stacks *stacks;
+	struct stack_table *table;
+	struct gpu_process_table *processes;
+	struct memory_tick *tick;
+	struct gpu_metrics *metrics;
+	struct tick_clock clock;
+	int64_t first_metrics_mono_ns; /* 0: they were handed on */
+	bool has_ended;                /* the source has */
+	int epoll;
+	int stop; /* an eventfd */
+	char hostname[HOSTNAME_BYTES];
+	char gpu[GPU_DEVICE_TEXT];
+	struct strbuf text;
+};
+
+/* ---- events ---- */
+
+static uint32_t stack_of(struct collector *collector, const struct cuda_event *event, size_t size)
+{
+	struct frame_list callers;
+
+	if (event->kind != CUDA_EVENT_ALLOC && event->kind != CUDA_EVENT_FAILED)
+		return stack_lost((enum cuda_function_id)event->function);
+	callers = call_stacks_make(collector->stacks, event, size);
+	return stack_table_add(collector->table, (enum cuda_function_id)event->function, &callers);
+}
+
+/* A call, in the books of its process. */
+static void book(struct collector *collector, const struct cuda_event *event, size_t size)
+{
+	struct gpu_process *process;
+	uint32_t stack;
+
+	if (event->function >= CUDA_FUNCTION_COUNT)
+		return;
+	process = gpu_process_table_get(collector->processes, event);
+	if (!process)
+		return;
+	stack = stack_of(collector, event, size);
+	gpu_account_book(&process->account, event, stack);
+	if (process->end_mono_ns != 0) /* it came behind the end: what it gave is gone too */
+		gpu_account_close(&process->account);
+}
+
+/* Its last thread has ended, or it has become another program. */
+static void take_end(struct collector *collector, const struct cuda_event *event)
+{
+	struct gpu_process *process =
+		gpu_process_table_find(collector->processes, event->tgid, event->process_start_ns);
+
+	if (event->kind == CUDA_EVENT_EXEC) {
+		call_stacks_execed(collector->stacks, event->tgid);
+		if (process)
+			gpu_process_table_exec(collector->processes, process);
+		return;
+	}
+	call_stacks_end(collector->stacks, event->tgid, event->process_start_ns);
+	if (process)
+		gpu_process_end(process, clock_mono_ns());
+}
+
+static void take_event(void *context, const struct cuda_event *event, size_t size)
+{
+	struct collector *collector = context;
+
+	gpu_metrics_count(collector->metrics, event);
+	switch (event->kind) {
+	case CUDA_EVENT_INIT:
+		call_stacks_prepare(collector->stacks, event, size);
+		break;
+	case CUDA_EVENT_EXIT:
+	case CUDA_EVENT_EXEC:
+		take_end(collector, event);
+		break;
+	default:
+		book(collector, event, size);
+		break;
+	}
+}
+
+static void take_definition(void *context, const struct code_definition *definition)
+{
+	const struct collector *collector = context;
+
+	call_stacks_define(collector->stacks, definition);
+}
+
+static void take_mapped(void *context, uint32_t tgid, const struct mapped_file *file)
+{
+	const struct collector *collector = context;
+
+	call_stacks_mapped(collector->stacks, tgid, file);
+}
+
+static void take_execed(void *context, uint32_t tgid)
+{
+	const struct collector *collector = context;
+
+	call_stacks_execed(collector->stacks, tgid);
+}
+
+static void take_exited(void *context, uint32_t tgid)
+{
+	const struct collector *collector = context;
+
+	call_stacks_exited(collector->stacks, tgid);
+}
+
+/* Up to `turns` times what one drain takes. */
+static int drain(struct collector *collector, size_t turns, struct error *err)
+{
+	const struct event_source *source = &collector->options.source;
+	const struct event_handlers handlers = {
+		.event = take_event,
+		.definition = take_definition,
+		.mapped = take_mapped,
+		.execed = take_execed,
+		.exited = take_exited,
+		.context = collector,
+	};
+	enum event_source_state state = EVENT_SOURCE_MORE;
+
+	for (size_t i = 0; i < turns && state == EVENT_SOURCE_MORE && !collector->has_ended; i++) {
+		if (source->drain(source->context, &handlers, EVENT_DRAIN_USUAL, &state, err) < 0)
+			return -1;
+		collector->has_ended = state == EVENT_SOURCE_END;
+	}
+	return 0;
+}
+
+/* ---- what the kernel has counted ---- */
+
+/* Keeps the counters of a process for after the events that they count. */
+static void take_counters(void *context, const struct process_counters *counters)
+{
+	struct collector *collector = context;
+	const struct cuda_event first = { .tgid = counters->tgid,
+		                          .process_start_ns = counters->start_ns };
+	struct gpu_process *process = gpu_process_table_get(collector->processes, &first);
+
+	if (!process)
+		return;
+	memcpy(process->counters, counters->by_class, sizeof(process->counters));
+	process->has_counters = true;
+	process->has_exited |= counters->has_exited;
+}
+
+static void settle(struct collector *collector, struct gpu_process *process)
+{
+	const struct event_source *source = &collector->options.source;
+
+	gpu_account_close(&process->account); /* what was lost lives no longer either */
+	process->is_settled = true;
+	if (source->forget)
+		source->forget(source->context, process->tgid, process->start_ns);
+}
+
+/* Books what no event has told. Whoever had ended before the counters were read is done. */
+static void reconcile(struct collector *collector, struct gpu_process *process, bool had_ended)
+{
+	for (int i = 0; process->has_counters && i < CUDA_CLASS_COUNT; i++)
+		gpu_account_reconcile(&process->account, (enum cuda_class)i, &process->counters[i],
+		                      had_ended ? RECONCILE_ENDED : RECONCILE_RUNNING);
+	process->has_counters = false;
+	if (had_ended && !process->is_settled)
+		settle(collector, process);
+	if (!process->has_exited || process->end_mono_ns != 0)
+		return;
+	/* the event that said so was lost */
+	call_stacks_end(collector->stacks, process->tgid, process->start_ns);
+	gpu_process_end(process, clock_mono_ns());
+}
+
+static int count_all(struct collector *collector, struct error *err)
+{
+	const struct event_source *source = &collector->options.source;
+	const size_t count = gpu_process_table_count(collector->processes);
+	CLEANUP(mem_freep) bool *had_ended = mem_zalloc(count + 1, sizeof(*had_ended));
+
+	for (size_t i = 0; i < count; i++)
+		had_ended[i] = gpu_process_table_at(collector->processes, i)->end_mono_ns != 0;
+	if (source->counters)
+		source->counters(source->context, take_counters, collector);
+	if (drain(collector, TICK_DRAINS_MAX, err) < 0)
+		return -1;
+	for (size_t i = 0; i < gpu_process_table_count(collector->processes); i++)
+		reconcile(collector, gpu_process_table_at(collector->processes, i),
+		          i < count && had_ended[i]);
+	return 0;
+}
+
+/* ---- ticks ---- */
+
+static void hand_on_metrics(struct collector *collector)
+{
+	const struct event_source *source = &collector->options.source;
+	struct collector_health health = { 0 };
+	struct call_stacks_counts counts;
+	struct named_count dropped[32];
+	size_t count = 0;
+
+	collector->first_metrics_mono_ns = 0;
+	if (!collector->options.metrics)
+		return;
+	if (source->health)
+		source->health(source->context, &health);
+	call_stacks_counts(collector->stacks, &counts);
+	for (size_t i = 0; i < health.dropped_count && count < ARRAY_LENGTH(dropped) - 4; i++)
+		dropped[count++] = health.dropped[i];
+	dropped[count++] = (struct named_count){ "stack_truncated", counts.truncated };
+	dropped[count++] = (struct named_count){ "unwind_failed", counts.broken };
+	dropped[count++] = (struct named_count){ "proc_gone", counts.gone };
+	dropped[count++] = (struct named_count){ "proc_refused", counts.refused };
+	health.dropped = dropped;
+	health.dropped_count = count;
+	strbuf_reset(&collector->text);
+	gpu_metrics_format(collector->metrics, collector->processes, collector->table, &health,
+	                   &collector->text);
+	if (strbuf_overflowed(&collector->text))
+		log_rarely(LOG_WARN, "metrics are larger than %zu bytes; they are left out",
+		           METRICS_MAX);
+	else
+		collector->options.metrics(collector->options.metrics_context,
+		                           strbuf_view(&collector->text));
+}
+
+static int tick(struct collector *collector, struct stack_profile_time time, struct error *err)
+{
+	if (count_all(collector, err) < 0)
+		return -1;
+	memory_tick_publish(collector->tick, time);
+	hand_on_metrics(collector);
+	call_stacks_sweep(collector->stacks);
+	gpu_process_table_forget(collector->processes, clock_mono_ns() - COLLECTOR_PROCESS_KEEP_NS);
+	return 0;
+}
+
+static bool is_told_to_stop(const struct collector *collector)
+{
+	uint64_t count;
+
+	return read(collector->stop, &count, sizeof(count)) == (ssize_t)sizeof(count);
+}
+
+static int64_t wait_ns(const struct collector *collector)
+{
+	const int64_t metrics_ns = collector->first_metrics_mono_ns - clock_mono_ns();
+	int64_t wait = tick_clock_wait(&collector->clock, clock_unix_ns());
+
+	wait = wait < WAIT_MOST_NS ? wait : WAIT_MOST_NS;
+	if (collector->first_metrics_mono_ns != 0 && metrics_ns < wait)
+		wait = metrics_ns > 0 ? metrics_ns : 0;
+	return wait;
+}
+
+/* Waits for events, the next tick or the end. */
+static int wait_for_something(const struct collector *collector, struct error *err)
+{
+	struct epoll_event events[2];
+	const int64_t wait_ms = (wait_ns(collector) + NS_PER_MS - 1) / NS_PER_MS;
+
+	if (collector->options.source.descriptor < 0)
+		return 0;
+	if (epoll_wait(collector->epoll, events, ARRAY_LENGTH(events), (int)wait_ms) < 0 &&
+	    errno != EINTR)
+		return error_set_errno(err, errno, "waiting for driver calls");
+	return 0;
+}
+
+int collector_run(struct collector *collector, struct error *err)
+{
+	tick_clock_init(&collector->clock, collector->options.interval_ns, clock_unix_ns());
+	collector->first_metrics_mono_ns = clock_mono_ns() + NS_PER_S;
+	while (!collector->has_ended && !is_told_to_stop(collector)) {
+		if (wait_for_something(collector, err) < 0 || drain(collector, 1, err) < 0)
+			return -1;
+		if (collector->first_metrics_mono_ns != 0 &&
+		    clock_mono_ns() >= collector->first_metrics_mono_ns)
+			hand_on_metrics(collector);
+		if (tick_clock_wait(&collector->clock, clock_unix_ns()) == 0 &&
+		    tick(collector, tick_clock_take(&collector->clock, clock_unix_ns()), err) < 0)
+			return -1;
+	}
+	return tick(collector, tick_clock_finish(&collector->clock, clock_unix_ns()), err);
+}
+
+void collector_stop(struct collector *collector)
+{
+	const uint64_t one = 1;
+
+	if (write(collector->stop, &one, sizeof(one)) < 0)
+		return; /* it was told before */
+}
+
+/* ---- life ---- */
+
+static int add_descriptor(const struct collector *collector, int descriptor, struct error *err)
+{
+	struct epoll_event interest = { .events = EPOLLIN };
+
+	if (epoll_ctl(collector->epoll, EPOLL_CTL_ADD, descriptor, &interest) < 0)
+		return error_set_errno(err, errno, "waiting for driver calls");
+	return 0;
+}
+
+static int open_descriptors(struct collector *collector, struct error *err)
+{
+	collector->epoll = epoll_create1(EPOLL_CLOEXEC);
+	collector->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (collector->epoll < 0 || collector->stop < 0)
+		return error_set_errno(err, errno, "waiting for driver calls");
+	if (add_descriptor(collector, collector->stop, err) < 0)
+		return -1;
+	if (collector->options.source.descriptor < 0)
+		return 0;
+	return add_descriptor(collector, collector->options.source.descriptor, err);
+}
+
+static const char *hostname_of(struct collector *collector)
+{
+	if (collector->options.hostname)
+		return collector->options.hostname;
+	if (gethostname(collector->hostname, sizeof(collector->hostname) - 1) < 0)
+		return "localhost";
+	return collector->hostname;
+}
+
+static void make_parts(struct collector *collector)
+{
+	const struct collector_options *options = &collector->options;
+
+	gpu_device_name("/proc", collector->gpu);
+	collector->table =
+		stack_table_new(options->stack_bytes ? options->stack_bytes : STACK_BYTES_USUAL);
+	collector->processes = gpu_process_table_new(&(struct gpu_process_table_options){
+		.proc = "/proc",
+		.memory_bytes = options->block_bytes ? options->block_bytes : BLOCK_BYTES_USUAL,
+	});
+	collector->stacks = call_stacks_new(&(struct call_stacks_options){
+		.symbol_cache_bytes = options->symbol_cache_bytes,
+		.unnamed = options->unnamed,
+		.internals = options->python_internals,
+		.source = &options->source,
+	});
+	collector->metrics = gpu_metrics_new(&(struct gpu_metrics_options){
+		.cluster = options->cluster, .gpu = collector->gpu });
+	collector->tick = memory_tick_new(
+		&(struct memory_tick_options){
+			.service_suffix = options->service_suffix,
+			.hostname = hostname_of(collector),
+			.cluster = options->cluster,
+			.gpu = collector->gpu,
+			.has_pid_label = options->has_pid_label,
+			.sink = options->sink,
+		},
+		collector->processes, collector->table);
+}
+
+int collector_open(const struct collector_options *options, struct collector **out,
+                   struct error *err)
+{
+	struct collector *collector = mem_zalloc(1, sizeof(*collector));
+
+	collector->options = *options;
+	collector->epoll = collector->stop = -1;
+	strbuf_init(&collector->text, METRICS_MAX);
+	if (open_descriptors(collector, err) < 0) {
+		collector_close(collector);
+		return -1;
+	}
+	make_parts(collector);
+	*out = collector;
+	return 0;
+}
+
+void collector_close(struct collector *collector)
+{
+	if (!collector)
+		return;
+	memory_tick_free(collector->tick);
+	gpu_metrics_free(collector->metrics);
+	call_stacks_free(collector->stacks);
+	gpu_process_table_free(collector->processes);
+	stack_table_free(collector->table);
+	if (collector->options.source.close)
+		collector->options.source.close(collector->options.source.context);
+	if (collector->epoll >= 0)
+		(void)close(collector->epoll);
+	if (collector->stop >= 0)
+		(void)close(collector->stop);
+	strbuf_fini(&collector->text);
+	free(collector);
+}

@@ -1,0 +1,20 @@
+/*
+ * The events of this machine: programs on the CUDA driver, and what tasks do.
+ *
+ * Errors   of opening: ERROR_FORBIDDEN with what is missing, ERROR_UNIMPLEMENTED when the
+ *          kernel is too old, ERROR_IO.
+ * Threads  none: the collector's.
+ * Source   collector specification 4
+ */
+#pragma once
+
+#include "collector/event_source.h"
+
+struct kernel_source_options {
+	uint32_t storm_limit;         /* stacks of a process a second; 0: no limit */
+	const char *const *libraries; /* as of watch_options; NULL: the usual ones */
+};
+
+/* close() of the source detaches all. */
+int kernel_source_open(const struct kernel_source_options *options, struct event_source *out,
+                       struct error *err);
