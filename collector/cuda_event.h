@@ -29,8 +29,9 @@
 #define PYTHON_FRAMES_MAX    256
 #define STACK_PAGE           4096
 #define STACK_BYTES_MAX      65536
-#define CODE_NAME_BYTES      256 /* of a name or a file's path */
-#define CODE_TABLE_BYTES     512
+#define CODE_NAME_BYTES      256         /* of a name or a file's path */
+#define CODE_TABLE_BYTES     4096        /* of a line table: some 1,000 lines */
+#define CODE_TABLE_UNREAD    0xffffffffU /* its memory was not there */
 
 enum cuda_event_kind {
 	CUDA_EVENT_ALLOC = 1,   /* address and bytes were given out */
@@ -39,7 +40,7 @@ enum cuda_event_kind {
 	CUDA_EVENT_FAILED,      /* an allocation of `bytes` failed with `result` */
 	CUDA_EVENT_EXIT,        /* the last thread of the process has ended */
 	CUDA_EVENT_INIT,        /* cuInit was entered: prepare for this process */
-	CUDA_EVENT_EXEC,        /* the process runs another program: what the old one held is gone */
+	CUDA_EVENT_EXEC, /* the process runs another program: what the old one held is gone */
 };
 
 enum cuda_event_flag {
@@ -59,8 +60,8 @@ struct cuda_event {
 	__u64 duration_ns; /* inside the call; 0 for kinds that are sent at entry */
 	__u64 address;
 	__u64 bytes;
-	__s32 result; /* CUresult */
-	__u32 flags;  /* of cuda_event_flag */
+	__s32 result;          /* CUresult */
+	__u32 flags;           /* of cuda_event_flag */
 	char comm[COMM_BYTES]; /* of the main thread */
 };
 
@@ -82,9 +83,9 @@ enum python_frame_flag {
 
 /* One Python frame, innermost first. */
 struct python_frame {
-	__u64 code;   /* address of the code object */
-	__u64 marker; /* an address inside the loop's native frame; 0: none */
-	__u64 type;   /* 3.8-3.10: type of the first argument (self, cls); 0: none */
+	__u64 code;     /* address of the code object */
+	__u64 marker;   /* an address inside the loop's native frame; 0: none */
+	__u64 type;     /* 3.8-3.10: type of the first argument (self, cls); 0: none */
 	__s32 position; /* of the instruction: bytes (3.8-3.10) or code units; -1 before start */
 	__u32 first_line;
 	__u32 flags; /* of python_frame_flag */
@@ -155,11 +156,23 @@ struct code_definition {
 	struct exec_identity exec;
 	struct code_string name_string;
 	struct code_string file_string;
-	__u32 table_length; /* of the whole line table; 0: there is none here */
+	__u32 table_length; /* of the whole line table, or CODE_TABLE_UNREAD */
 	__u32 reserved;
 	__u8 name[CODE_NAME_BYTES]; /* qualified since 3.11; a type's tp_name */
 	__u8 file[CODE_NAME_BYTES];
 	__u8 table[CODE_TABLE_BYTES];
 };
+
+/* How many bytes of a definition say something: the place of the table is seldom full. */
+static inline __u64 code_definition_bytes(const struct code_definition *definition)
+{
+	const __u64 whole = sizeof(*definition);
+
+	if (definition->table_length == CODE_TABLE_UNREAD)
+		return whole - CODE_TABLE_BYTES;
+	if (definition->table_length > CODE_TABLE_BYTES)
+		return whole;
+	return whole - CODE_TABLE_BYTES + definition->table_length;
+}
 
 #endif

@@ -7,10 +7,11 @@
  * its frames, and they hold references to their code objects. A chain that a process made up
  * costs a bounded number of reads that fail.
  *
- *   state   the thread state: gilstate.tstate_current while it is ours (to 3.11: right in
- *           sub-interpreters), the thread's value of autoTSSkey, or the one in the lists of
- *           threads whose id is our thread pointer. The TLS variable of 3.12 and later is no
- *           way: it is NULL whenever the GIL is released, as around native calls.
+ *   state   the thread's value of autoTSSkey; where that is not known the one in the lists of
+ *           threads whose id is our thread pointer. To 3.11 the key keeps the thread's first
+ *           state, in sub-interpreters too: gilstate.tstate_current goes before it while it
+ *           is ours, and the lists when there are several interpreters. The TLS variable of
+ *           3.12 and later is no way: NULL whenever the GIL is released, as around native calls.
  *   entry   the outermost frame of one run of the evaluation loop has a marker, an address
  *           in the loop's own native frame: the CFrame to 3.11 (every frame is an entry to
  *           3.10), the shim frame that follows it since 3.12.
@@ -99,7 +100,26 @@ static __always_inline __u8 user_u8(__u64 address)
 	return value;
 }
 
-/* Among the threads of the newest interpreters, the one whose id is the thread pointer. */
+/* What holds the innermost frame of a thread to 3.12; 0 where nothing does. */
+static __always_inline __u64 cframe_of_state(const struct python_description *python, __u64 state)
+{
+	if (python->offsets.thread_cframe == PYTHON_OFFSET_NONE)
+		return 0;
+	return user_u64(state + python->offsets.thread_cframe);
+}
+
+static __always_inline __u64 frame_of_state(const struct python_description *python, __u64 state,
+                                            __u64 cframe)
+{
+	if (python->offsets.thread_frame != PYTHON_OFFSET_NONE)
+		return user_u64(state + python->offsets.thread_frame);
+	return user_u64(cframe + python->offsets.cframe_frame);
+}
+
+/*
+ * Among the threads of the newest interpreters, the first whose id is the thread pointer, and
+ * that has a frame: a thread may have a state in each interpreter, those that rest have none.
+ */
 __noinline __u64 python_state_in_lists(const struct python_description *python,
                                        __u64 thread_pointer)
 {
@@ -112,7 +132,8 @@ __noinline __u64 python_state_in_lists(const struct python_description *python,
 		__u64 state = user_u64(interpreter + python->offsets.interpreter_threads);
 
 		for (__u32 j = 0; j < THREADS_SEARCHED && state; j++) {
-			if (user_u64(state + python->offsets.thread_id) == thread_pointer)
+			if (user_u64(state + python->offsets.thread_id) == thread_pointer &&
+			    frame_of_state(python, state, cframe_of_state(python, state)))
 				return state;
 			state = user_u64(state + python->offsets.thread_next);
 		}
@@ -143,14 +164,29 @@ static __always_inline int is_of_thread(const struct python_description *python,
 	return state && user_u64(state + python->offsets.thread_id) == thread_pointer;
 }
 
+/* To 3.11, where several interpreters need more than the key's value. */
+static __always_inline __u64 python_state_of_current(const struct python_description *python,
+                                                     __u64 thread_pointer)
+{
+	const struct python_offsets *offsets = &python->offsets;
+	const __u64 state = user_u64(python->runtime + offsets->runtime_current);
+	const __u64 newest = user_u64(python->runtime + offsets->runtime_interpreters);
+
+	if (is_of_thread(python, state, thread_pointer))
+		return state;
+	if (newest && user_u64(newest + offsets->interpreter_next))
+		return python_state_in_lists(python, thread_pointer);
+	return 0;
+}
+
 static __always_inline __u64 python_state_of(const struct python_description *python,
                                              __u64 thread_pointer)
 {
 	__u64 state;
 
 	if (python->offsets.runtime_current != PYTHON_OFFSET_NONE) {
-		state = user_u64(python->runtime + python->offsets.runtime_current);
-		if (is_of_thread(python, state, thread_pointer))
+		state = python_state_of_current(python, thread_pointer);
+		if (state)
 			return state;
 	}
 	if (python->flags & PYTHON_THREAD_DATA) {
@@ -229,14 +265,14 @@ __noinline int python_define_code(const struct captured_stack *stack,
 	              definition->file, sizeof(definition->file));
 	table = user_u64(code + python->offsets.code_lines);
 	length = user_u64(table + python->offsets.bytes_length);
-	definition->table_length = length > ~0U ? ~0U : length;
+	definition->table_length = length < CODE_TABLE_UNREAD ? length : CODE_TABLE_UNREAD;
 	if (length > sizeof(definition->table))
 		length = sizeof(definition->table);
 	barrier_var(length);
 	if (length <= sizeof(definition->table) &&
 	    bpf_probe_read_user(definition->table, length,
 	                        (const void *)(table + python->offsets.bytes_data)))
-		definition->table_length = 0;
+		definition->table_length = CODE_TABLE_UNREAD;
 	bpf_ringbuf_submit(definition, 0);
 	return 0;
 }
@@ -411,14 +447,8 @@ static __always_inline __u64 frame_behind(const struct python_description *pytho
 static __always_inline void cursor_begin(const struct python_description *python,
                                          struct python_cursor *cursor, __u64 state)
 {
-	cursor->frame = 0;
-	cursor->cframe = 0;
-	if (python->offsets.thread_cframe != PYTHON_OFFSET_NONE)
-		cursor->cframe = user_u64(state + python->offsets.thread_cframe);
-	if (python->offsets.thread_frame != PYTHON_OFFSET_NONE)
-		cursor->frame = user_u64(state + python->offsets.thread_frame);
-	else
-		cursor->frame = user_u64(cursor->cframe + python->offsets.cframe_frame);
+	cursor->cframe = cframe_of_state(python, state);
+	cursor->frame = frame_of_state(python, state, cursor->cframe);
 	if (is_shim(python, cursor->frame))
 		cursor->frame = frame_behind(python, cursor->frame);
 }

@@ -30,10 +30,10 @@ static void read_table(const struct python_memory *memory, const struct python_d
 	const uint64_t table = python_memory_u64(memory, out->object + python->offsets.code_lines);
 	const uint64_t length = python_memory_u64(memory, table + python->offsets.bytes_length);
 
-	out->table_length = (uint32_t)least(length, UINT32_MAX);
+	out->table_length = (uint32_t)least(length, CODE_TABLE_UNREAD);
 	if (!python_memory_read(memory, table + python->offsets.bytes_data, out->table,
 	                        least(length, sizeof(out->table))))
-		out->table_length = 0;
+		out->table_length = CODE_TABLE_UNREAD;
 }
 
 bool code_reader_code(const struct python_memory *memory, const struct python_description *python,

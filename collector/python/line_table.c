@@ -40,6 +40,12 @@ static struct cursor cursor_of(struct str bytes)
 	return (struct cursor){ at, at + bytes.length };
 }
 
+/* -128 to 127 */
+static int signed_byte(uint8_t byte)
+{
+	return byte < 0x80 ? byte : byte - 0x100;
+}
+
 static int64_t known(int64_t line)
 {
 	return line > 0 && line <= INT32_MAX ? line : 0;
@@ -55,7 +61,7 @@ static int64_t find_in_lnotab(const struct line_table *table, int32_t position)
 		address += cursor.at[0];
 		if (address > position)
 			return known(line);
-		line += (int8_t)cursor.at[1];
+		line += signed_byte(cursor.at[1]);
 	}
 	/* The last line goes on to the end of the code, unless there is more of the table. */
 	return table->bytes.length < table->length ? 0 : known(line);
@@ -68,7 +74,7 @@ static int64_t find_in_ranges(const struct line_table *table, int32_t position)
 	int64_t end = 0;
 
 	for (; cursor.end - cursor.at >= 2; cursor.at += 2) {
-		const int delta = (int8_t)cursor.at[1];
+		const int delta = signed_byte(cursor.at[1]);
 
 		end += cursor.at[0];
 		if (delta != NO_LINE_DELTA)

@@ -61,9 +61,11 @@ struct definition_text {
 
 static void write_text(const struct code_definition *definition, struct definition_text *out)
 {
-	const size_t table_sent = definition->table_length < CODE_TABLE_BYTES
-	                                  ? definition->table_length
-	                                  : CODE_TABLE_BYTES;
+	size_t table_sent = definition->table_length < CODE_TABLE_BYTES ? definition->table_length
+	                                                                : CODE_TABLE_BYTES;
+
+	if (definition->table_length == CODE_TABLE_UNREAD)
+		table_sent = 0;
 
 	out->name =
 		str_make(out->name_text, python_text_put(&definition->name_string, definition->name,
@@ -128,6 +130,7 @@ struct named_code *named_code_new_unknown(uint64_t serial)
 	struct named_code *code = code_of_text(&text, serial);
 
 	code->is_unknown = true;
+	code->table_length = CODE_TABLE_UNREAD;
 	return code;
 }
 
@@ -230,7 +233,7 @@ static int64_t find_line(const struct named_code *code, int32_t position)
 		                          .first_line = code->first_line,
 		                          .length = code->table_length };
 
-	return code->table_length == 0 ? 0 : line_table_find(&table, position);
+	return code->table_length == CODE_TABLE_UNREAD ? 0 : line_table_find(&table, position);
 }
 
 int64_t named_code_line(struct named_code *code, int32_t position,

@@ -5,7 +5,7 @@
 
 #include "base/utf8.h"
 
-#define ELLIPSIS    "\xe2\x80\xa6"
+#define ELLIPSIS    0x2026
 #define REPLACEMENT 0xfffd
 
 static size_t put_shown(char *to, uint32_t rune)
@@ -99,9 +99,5 @@ size_t python_text_put(const struct code_string *head, const uint8_t *bytes, siz
 	default:
 		return 0;
 	}
-	if (cut) {
-		memcpy(to + length, ELLIPSIS, strlen(ELLIPSIS));
-		length += strlen(ELLIPSIS);
-	}
-	return length;
+	return cut ? length + utf8_put(to + length, ELLIPSIS) : length;
 }

@@ -23,8 +23,6 @@ static void ask(struct python *out, size_t *count, const char *program)
 {
 	struct python python = { 0 };
 	char command[1200];
-	unsigned int major;
-	unsigned int minor;
 	FILE *pipe;
 
 	if (*count == PYTHONS_MAX || access(program, X_OK) != 0)
@@ -37,8 +35,8 @@ static void ask(struct python *out, size_t *count, const char *program)
 	if (!pipe)
 		return;
 	if (fscanf(pipe, "%511s %15s", python.path, python.text) == 2 &&
-	    sscanf(python.text, "%u.%u", &major, &minor) == 2)
-		python.version = major << 8 | minor;
+	    strncmp(python.text, "3.", 2) == 0)
+		python.version = 0x0300 | (uint32_t)strtoul(python.text + 2, NULL, 10);
 	(void)pclose(pipe);
 	if (python.version < 0x0308)
 		return;
@@ -52,6 +50,7 @@ static void ask_all(struct python *out, size_t *count, const char *pattern)
 {
 	glob_t found;
 
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): a test has one thread */
 	if (glob(pattern, 0, NULL, &found) == 0)
 		for (size_t i = 0; i < found.gl_pathc; i++)
 			ask(out, count, found.gl_pathv[i]);
@@ -79,8 +78,10 @@ static void ask_folder(struct python *out, size_t *count, struct str folder)
 
 size_t pythons_find(struct python *out)
 {
+	/* NOLINTBEGIN(concurrency-mt-unsafe): a test has one thread */
 	struct str named = str_of(getenv("VRAMSCOPE_PYTHONS") ?: "");
 	struct str folders = str_of(getenv("PATH") ?: "");
+	/* NOLINTEND(concurrency-mt-unsafe) */
 	struct str part;
 	size_t count = 0;
 

@@ -12,16 +12,17 @@
 #include "collector/python/line_table.h"
 #include "tests/unit/collector/python/pythons.h"
 
-#define TABLE(version_, first, text)               \
-	((struct line_table){ .bytes = STR(text),  \
-	                      .version = version_, \
-	                      .first_line = first, \
-	                      .length = sizeof(text) - 1 })
+static struct line_table table_of(uint32_t version, uint32_t first_line, struct str bytes)
+{
+	return (struct line_table){
+		.bytes = bytes, .version = version, .first_line = first_line, .length = bytes.length
+	};
+}
 
 static void pairs_move_address_and_line(void **state)
 {
 	/* 6 bytes of line 10, 4 of line 12, the rest of line 11 */
-	const struct line_table table = TABLE(0x0309, 10, "\x06\x02\x04\xff");
+	const struct line_table table = table_of(0x0309, 10, STR("\x06\x02\x04\xff"));
 
 	(void)state;
 	assert_int_equal(line_table_find(&table, -1), 10);
@@ -36,7 +37,7 @@ static void pairs_move_address_and_line(void **state)
 static void ranges_may_have_no_line(void **state)
 {
 	/* 4 bytes of line 21, 2 of none, 6 of line 18 */
-	const struct line_table table = TABLE(0x030a, 20, "\x04\x01\x02\x80\x06\xfd");
+	const struct line_table table = table_of(0x030a, 20, STR("\x04\x01\x02\x80\x06\xfd"));
 
 	(void)state;
 	assert_int_equal(line_table_find(&table, -1), 20);
@@ -53,12 +54,12 @@ static void locations_of_each_code(void **state)
 	 * 2 units: code 0; 1: code 11 (line + 1); 3: code 13, -3; 1: code 15; 2: code 14,
 	 * +70 (140 = 12 + 2 * 64) and three columns, one of two groups.
 	 */
-	const struct line_table table = TABLE(0x030c, 100,
-	                                      "\x81\x00"
-	                                      "\xd8\x01\x02"
-	                                      "\xea\x07"
-	                                      "\xf8"
-	                                      "\xf1\x4c\x02\x01\x45\x01\x03");
+	const struct line_table table = table_of(0x030c, 100,
+	                                         STR("\x81\x00"
+	                                             "\xd8\x01\x02"
+	                                             "\xea\x07"
+	                                             "\xf8"
+	                                             "\xf1\x4c\x02\x01\x45\x01\x03"));
 
 	(void)state;
 	assert_int_equal(line_table_find(&table, 0), 100);
@@ -74,8 +75,8 @@ static void locations_of_each_code(void **state)
 
 static void a_cut_table_knows_its_beginning_only(void **state)
 {
-	struct line_table pairs = TABLE(0x0308, 1, "\x06\x02\x04\x01");
-	struct line_table locations = TABLE(0x030d, 1, "\x81\x00\x81\x00");
+	struct line_table pairs = table_of(0x0308, 1, STR("\x06\x02\x04\x01"));
+	struct line_table locations = table_of(0x030d, 1, STR("\x81\x00\x81\x00"));
 
 	(void)state;
 	pairs.length = 5000;
@@ -88,8 +89,8 @@ static void a_cut_table_knows_its_beginning_only(void **state)
 
 static void an_absurd_line_is_none(void **state)
 {
-	const struct line_table below = TABLE(0x030b, 1, "\xe8\x05"); /* 1 - 2 */
-	const struct line_table above = TABLE(0x030b, 0x7fffffff, "\xe8\x02");
+	const struct line_table below = table_of(0x030b, 1, STR("\xe8\x05")); /* 1 - 2 */
+	const struct line_table above = table_of(0x030b, 0x7fffffff, STR("\xe8\x02"));
 
 	(void)state;
 	assert_int_equal(line_table_find(&below, 0), 0);
