@@ -19,7 +19,9 @@ function(add_bpf_skeleton noun)
 		VERBATIM)
 	add_custom_command(
 		OUTPUT ${stem}.skel.h
-		COMMAND ${BPFTOOL} gen skeleton ${stem}.bpf.o name ${noun}_bpf > ${stem}.skel.h
+		COMMAND ${CMAKE_COMMAND} -E echo "/* NOLINTBEGIN: generated */" > ${stem}.skel.h
+		COMMAND ${BPFTOOL} gen skeleton ${stem}.bpf.o name ${noun}_bpf >> ${stem}.skel.h
+		COMMAND ${CMAKE_COMMAND} -E echo "/* NOLINTEND */" >> ${stem}.skel.h
 		DEPENDS ${stem}.bpf.o
 		VERBATIM)
 	add_custom_target(${noun}_skel_made DEPENDS ${stem}.skel.h)

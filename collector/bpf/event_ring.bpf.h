@@ -10,16 +10,9 @@
 
 #include "collector/bpf/kernel_types.bpf.h"
 #include "collector/bpf/probe_loss.bpf.h"
+#include "collector/bpf/python_walk.bpf.h"
 #include "collector/bpf/stack_capture.bpf.h"
 #include "collector/cuda_event.h"
-
-#if __has_include("collector/bpf/python_walk.bpf.h")
-#include "collector/bpf/python_walk.bpf.h"
-#else
-static __always_inline void python_walk(struct captured_stack *stack, __u32 tgid, __u64 start_ns)
-{
-}
-#endif
 
 #define STORM_ALWAYS_BYTES (1ULL << 20) /* calls of that size have a stack at any rate */
 

@@ -29,13 +29,13 @@ struct probe_set {
 	struct probe_set_handlers handlers;
 	enum probe_method method;
 	struct ring_buffer *events;
-	struct ring_buffer *definitions; /* NULL: the programs send none */
-	size_t events_left;              /* of this call of probe_set_drain() */
+	struct ring_buffer *definitions;
+	size_t events_left; /* of this call of probe_set_drain() */
 	struct closing *closing;
 };
 
 static const char *const loss_names[PROBE_LOSS_COUNT] = {
-#define PROBE_LOSS(id, name, help) [id] = name,
+#define PROBE_LOSS(id, name, help) [id] = (name),
 #include "collector/bpf/probe_loss.def"
 #undef PROBE_LOSS
 };
@@ -65,17 +65,15 @@ static void configure_storage(struct cuda_probe_bpf *programs, enum call_storage
 static void configure(struct probe_set *set, const struct probe_set_options *options)
 {
 	struct cuda_probe_bpf *programs = set->programs;
-	struct bpf_map *definitions = bpf_object__find_map_by_name(programs->obj, "definitions");
+	const size_t definition_room = options->definition_ring_bytes
+	                                       ? options->definition_ring_bytes
+	                                       : PROBE_DEFINITION_RING_BYTES;
 	const size_t room = options->event_ring_bytes ? options->event_ring_bytes
 	                                              : PROBE_EVENT_RING_BYTES;
 
 	(void)bpf_map__set_max_entries(programs->maps.events, (uint32_t)room);
 	programs->rodata->stack_room = room - room / 8;
-	if (definitions)
-		(void)bpf_map__set_max_entries(definitions,
-		                               (uint32_t)(options->definition_ring_bytes
-		                                                  ? options->definition_ring_bytes
-		                                                  : PROBE_DEFINITION_RING_BYTES));
+	(void)bpf_map__set_max_entries(programs->maps.definitions, (uint32_t)definition_room);
 	if (options->storm_limit > 0) {
 		programs->rodata->storm_interval_ns = NS_PER_S / options->storm_limit;
 		programs->rodata->storm_burst_ns = PROBE_STORM_SECONDS * NS_PER_S;
@@ -154,7 +152,7 @@ static int take_definition(void *context, void *data, size_t size)
 {
 	const struct probe_set *set = context;
 
-	if (size >= sizeof(struct code_definition))
+	if (size >= sizeof(struct code_definition) && set->handlers.definition)
 		set->handlers.definition(set->handlers.context, data);
 	return 0;
 }
@@ -164,8 +162,7 @@ static int take_event(void *context, void *data, size_t size)
 	struct probe_set *set = context;
 
 	/* All that the event refers to was sent before it was. */
-	if (set->definitions)
-		(void)ring_buffer__consume(set->definitions);
+	(void)ring_buffer__consume(set->definitions);
 	if (size >= sizeof(struct cuda_event))
 		set->handlers.event(set->handlers.context, data, size);
 	return --set->events_left == 0 ? STOP_DRAINING : 0;
@@ -173,15 +170,13 @@ static int take_event(void *context, void *data, size_t size)
 
 static int open_rings(struct probe_set *set, struct error *err)
 {
-	const int definitions = probe_set_map(set, "definitions");
+	const struct cuda_probe_bpf *programs = set->programs;
 
-	set->events =
-		ring_buffer__new(bpf_map__fd(set->programs->maps.events), take_event, set, NULL);
+	set->events = ring_buffer__new(bpf_map__fd(programs->maps.events), take_event, set, NULL);
 	if (!set->events)
 		return error_set_errno(err, errno, "mapping the ring of events");
-	if (definitions < 0)
-		return 0;
-	set->definitions = ring_buffer__new(definitions, take_definition, set, NULL);
+	set->definitions = ring_buffer__new(bpf_map__fd(programs->maps.definitions),
+	                                    take_definition, set, NULL);
 	if (!set->definitions)
 		return error_set_errno(err, errno, "mapping the ring of definitions");
 	return 0;
@@ -327,4 +322,9 @@ uint64_t probe_set_loss(const struct probe_set *set, enum probe_loss loss)
 
 	assert(loss < PROBE_LOSS_COUNT);
 	return losses[loss];
+}
+
+uint64_t probe_set_definitions_lost(const struct probe_set *set)
+{
+	return *(const volatile __u64 *)&set->programs->bss->python_definitions_lost;
 }

@@ -47,7 +47,7 @@ struct probe_set_options {
  */
 struct probe_set_handlers {
 	void (*event)(void *context, const struct cuda_event *event, size_t size);
-	void (*definition)(void *context, const struct code_definition *definition);
+	void (*definition)(void *context, const struct code_definition *definition); /* or NULL */
 	void *context;
 };
 
@@ -94,6 +94,9 @@ void probe_set_forget(struct probe_set *set, const struct process_key *key);
 
 /* How often what went wrong since the start. */
 uint64_t probe_set_loss(const struct probe_set *set, enum probe_loss loss);
+
+/* Definitions of Python code that found no place in their ring; they are sent again. */
+uint64_t probe_set_definitions_lost(const struct probe_set *set);
 
 /* "ring_full", ...: for metrics. */
 const char *probe_loss_name(enum probe_loss loss);

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "collector/bpf/probe_set.h"
 #include "tests/collector/event_log.h"
+#include "tests/collector/permission.h"
 #include "tests/collector/stub/stub_result.h"
 #include "tests/collector/workload_run.h"
 
@@ -402,13 +403,12 @@ static uint64_t stack_word(const struct cuda_stack_event *event, uint64_t addres
 	return word;
 }
 
-static void assert_stack_below(const struct fixture *fixture, uint64_t room)
+static void assert_stack_below(struct fixture *fixture, uint64_t room)
 {
 	enum {
 		PATTERN = 0x5eed
 	};
-	struct workload workload = run((struct fixture *)(uintptr_t)fixture, "stack",
-	                               (uint64_t[]){ room, PATTERN, 0 }, NULL);
+	struct workload workload = run(fixture, "stack", (uint64_t[]){ room, PATTERN, 0 }, NULL);
 
 	for (size_t i = 0; i < 2; i++) {
 		const struct cuda_event *event =
@@ -437,7 +437,7 @@ static void assert_stack_below(const struct fixture *fixture, uint64_t room)
 
 static void the_stack_of_each_thread_is_copied(void **state)
 {
-	const struct fixture *fixture = *state;
+	struct fixture *fixture = *state;
 
 	assert_stack_below(fixture, 1024);
 	assert_stack_below(fixture, 12 * 1024);
@@ -607,25 +607,9 @@ static int tear_down_group(void **state)
 	return 0;
 }
 
-/* Where this cannot be tested: the reason, else NULL. */
-static const char *reason_to_skip(void)
-{
-	static struct error err;
-	struct probe_set *set = NULL;
-	const struct probe_set_handlers handlers = { .event = event_log_add };
-
-	if (access("/sys/kernel/btf/vmlinux", R_OK) < 0)
-		return "the kernel has no BTF";
-	if (probe_set_open(&(struct probe_set_options){ .storm_limit = 0 }, &handlers, &set, &err) <
-	    0)
-		return err.code == ERROR_FORBIDDEN ? err.message : NULL;
-	probe_set_close(set);
-	return NULL;
-}
-
 int main(void)
 {
-	const char *reason = reason_to_skip();
+	const char *reason = permission_missing();
 	const struct CMUnitTest with_each_method[] = {
 		cmocka_unit_test(every_call_is_one_event),
 		cmocka_unit_test(failures_are_no_allocations),

@@ -52,21 +52,28 @@ static struct driver driver;
 static struct sums sums; /* of the main thread; threads add theirs when they end */
 static jmp_buf out_of_call;
 
+static void stop(const char *why)
+{
+	(void)fprintf(stderr, "workload: %s\n", why);
+	(void)fflush(stdout);
+	_exit(2);
+}
+
 static void say_call(const char *kind, uint64_t address, uint64_t bytes, int result)
 {
-	printf("{\"call\": \"%s\", \"address\": %" PRIu64 ", \"bytes\": %" PRIu64
-	       ", \"result\": %d}\n",
-	       kind, address, bytes, result);
+	(void)printf("{\"call\": \"%s\", \"address\": %" PRIu64 ", \"bytes\": %" PRIu64
+	             ", \"result\": %d}\n",
+	             kind, address, bytes, result);
 }
 
 static void say_sums(void)
 {
-	printf("{\"pid\": %d, \"alloc_calls\": %" PRIu64 ", \"alloc_bytes\": %" PRIu64
-	       ", \"alloc_failures\": %" PRIu64 ", \"free_calls\": %" PRIu64
-	       ", \"free_failures\": %" PRIu64 "}\n",
-	       (int)getpid(), sums.alloc_calls, sums.alloc_bytes, sums.alloc_failures,
-	       sums.free_calls, sums.free_failures);
-	fflush(stdout);
+	(void)printf("{\"pid\": %d, \"alloc_calls\": %" PRIu64 ", \"alloc_bytes\": %" PRIu64
+	             ", \"alloc_failures\": %" PRIu64 ", \"free_calls\": %" PRIu64
+	             ", \"free_failures\": %" PRIu64 "}\n",
+	             (int)getpid(), sums.alloc_calls, sums.alloc_bytes, sums.alloc_failures,
+	             sums.free_calls, sums.free_failures);
+	(void)fflush(stdout);
 }
 
 static void count_alloc(struct sums *to, uint64_t bytes, int result)
@@ -107,10 +114,8 @@ static void *find(void *library, const char *name)
 {
 	void *found = dlsym(library, name);
 
-	if (!found) {
-		fprintf(stderr, "workload: no %s\n", name);
-		exit(2);
-	}
+	if (!found)
+		stop(name);
 	return found;
 }
 
@@ -118,10 +123,8 @@ static void load_driver(const char *path)
 {
 	void *library = dlopen(path, RTLD_NOW);
 
-	if (!library) {
-		fprintf(stderr, "workload: %s\n", dlerror());
-		exit(2);
-	}
+	if (!library)
+		stop("the driver cannot be loaded");
 	*(void **)&driver.init = find(library, "cuInit");
 	*(void **)&driver.alloc = find(library, "cuMemAlloc_v2");
 	*(void **)&driver.free = find(library, "cuMemFree_v2");
@@ -247,7 +250,7 @@ static void run_fork(const struct arguments *arguments)
 	int result;
 
 	(void)arguments;
-	fflush(stdout);
+	(void)fflush(stdout);
 	*driver.inside = fork_inside;
 	result = driver.alloc(&address, 5000);
 	if (getpid() != parent) {
@@ -319,7 +322,7 @@ static void run_threads(const struct arguments *arguments)
 		works[i].pairs = arguments->numbers[1];
 		works[i].first_bytes = 512;
 		if (pthread_create(&works[i].thread, NULL, allocate_in_thread, &works[i]) != 0)
-			exit(2);
+			stop("no thread");
 	}
 	for (uint64_t i = 0; i < count; i++) {
 		pthread_join(works[i].thread, NULL);
@@ -338,8 +341,8 @@ static NOINLINE void take_below(uint64_t room, uint64_t pattern)
 
 	words[0] = pattern;
 	words[room / 8 - 1] = pattern + 1;
-	printf("{\"stack\": %" PRIu64 ", \"function\": %" PRIu64 "}\n", (uint64_t)(uintptr_t)words,
-	       (uint64_t)(uintptr_t)&take);
+	(void)printf("{\"stack\": %" PRIu64 ", \"function\": %" PRIu64 "}\n",
+	             (uint64_t)(uintptr_t)words, (uint64_t)(uintptr_t)&take);
 	take(room);
 	words[0] = 0;
 }
@@ -360,7 +363,7 @@ static void run_stack(const struct arguments *arguments)
 
 	take_below(arguments->numbers[0], arguments->numbers[1]);
 	if (pthread_create(&thread, NULL, take_below_in_thread, &own) != 0)
-		exit(2);
+		stop("no thread");
 	pthread_join(thread, NULL);
 }
 
@@ -369,10 +372,10 @@ static void wait_for_word(void)
 {
 	char byte;
 
-	printf("{\"ready\": %d}\n", (int)getpid());
-	fflush(stdout);
+	(void)printf("{\"ready\": %d}\n", (int)getpid());
+	(void)fflush(stdout);
 	if (read(STDIN_FILENO, &byte, 1) != 1)
-		exit(4);
+		stop("no word came");
 }
 
 /* Loads the driver late, and calls it when told to; with N > 0 a child does the same. */

@@ -1,5 +1,6 @@
 #include "tests/collector/workload_run.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -18,43 +19,86 @@
 
 #define OUTPUT_MAX    ((size_t)8 << 20)
 #define ARGUMENTS_MAX 8
-#define NUMBER_BYTES  24
+#define TEXT_BYTES    256
 
-static void run_child(const char *const *arguments, const char *setting, int input, int output)
+/* What makes a process out of a fork; the pointers lead into `texts`. */
+struct start {
+	char *arguments[ARGUMENTS_MAX];
+	char *environment[2];
+	char texts[ARGUMENTS_MAX][TEXT_BYTES];
+	size_t count;
+	void (*prepare)(void);
+};
+
+static char *add_text(struct start *start, const char *text)
 {
-	const char *const environment[] = { setting, NULL };
-	char *const *argv = (char *const *)(uintptr_t)arguments;
-	char *const *envp = (char *const *)(uintptr_t)environment;
+	char *to = start->texts[start->count++];
 
+	assert_true(start->count < ARGUMENTS_MAX && strlen(text) < TEXT_BYTES);
+	(void)snprintf(to, TEXT_BYTES, "%s", text);
+	return to;
+}
+
+static void run_child(const struct start *start, int input, int output)
+{
+	if (start->prepare)
+		start->prepare();
 	(void)dup2(input, STDIN_FILENO);
 	(void)dup2(output, STDOUT_FILENO);
-	(void)execve(arguments[0], argv, envp);
+	(void)execve(start->arguments[0], start->arguments, start->environment);
 	_exit(127);
+}
+
+static struct workload run(const struct start *start)
+{
+	struct workload workload = { .output = memfd_create("workload", MFD_CLOEXEC) };
+	int words[2];
+
+	assert_true(workload.output >= 0);
+	assert_int_equal(pipe2(words, O_CLOEXEC), 0);
+	workload.pid = fork();
+	assert_true(workload.pid >= 0);
+	if (workload.pid == 0)
+		run_child(start, words[0], workload.output);
+	(void)close(words[0]);
+	workload.input = words[1];
+	return workload;
+}
+
+static void init_start(struct start *start, const char *driver, const char *name,
+                       const uint64_t *numbers)
+{
+	*start = (struct start){ .count = 0 };
+	start->arguments[0] = add_text(start, WORKLOAD_PROGRAM);
+	start->arguments[1] = add_text(start, driver);
+	start->arguments[2] = add_text(start, name);
+	for (size_t i = 0; numbers && numbers[i] != 0; i++) {
+		char number[24];
+
+		(void)snprintf(number, sizeof(number), "%llu", (unsigned long long)numbers[i]);
+		start->arguments[3 + i] = add_text(start, number);
+	}
 }
 
 struct workload workload_start(const char *driver, const char *name, const uint64_t *numbers,
                                const char *setting)
 {
-	const char *arguments[ARGUMENTS_MAX] = { WORKLOAD_PROGRAM, driver, name };
-	char texts[ARGUMENTS_MAX][NUMBER_BYTES];
-	struct workload workload = { .output = memfd_create("workload", MFD_CLOEXEC) };
-	int words[2];
+	struct start start;
 
-	assert_true(workload.output >= 0);
-	assert_int_equal(pipe(words), 0);
-	for (size_t i = 0; numbers && numbers[i] != 0 && i < ARGUMENTS_MAX - 4; i++) {
-		(void)snprintf(texts[i], NUMBER_BYTES, "%llu", (unsigned long long)numbers[i]);
-		arguments[3 + i] = texts[i];
-	}
-	workload.pid = fork();
-	assert_true(workload.pid >= 0);
-	if (workload.pid == 0) {
-		(void)close(words[1]);
-		run_child(arguments, setting, words[0], workload.output);
-	}
-	(void)close(words[0]);
-	workload.input = words[1];
-	return workload;
+	init_start(&start, driver, name, numbers);
+	if (setting)
+		start.environment[0] = add_text(&start, setting);
+	return run(&start);
+}
+
+struct workload workload_start_prepared(const char *driver, const char *name,
+                                        const uint64_t *numbers, void (*prepare)(void))
+{
+	struct start start;
+
+	init_start(&start, driver, name, numbers);
+	start.prepare = prepare;
+	return run(&start);
 }
 
 bool workload_has_ended(struct workload *workload)
@@ -80,14 +124,15 @@ void workload_fini(struct workload *workload)
 	(void)close(workload->output);
 }
 
-/* All its output so far; to be freed. */
-static struct str output_of(const struct workload *workload)
+/* All its output so far. */
+static char *output_of(const struct workload *workload, size_t *out_length)
 {
 	char *text = mem_zalloc(OUTPUT_MAX, 1);
 	const ssize_t length = pread(workload->output, text, OUTPUT_MAX, 0);
 
 	assert_true(length >= 0 && (size_t)length < OUTPUT_MAX);
-	return str_make(text, (size_t)length);
+	*out_length = (size_t)length;
+	return text;
 }
 
 /* Calls visit(context, object) for each line of the output. */
@@ -95,8 +140,9 @@ static void each_line(const struct workload *workload,
                       void (*visit)(void *context, const struct json *object), void *context)
 {
 	struct arena *arena = arena_new((size_t)64 << 20, NULL);
-	const struct str text = output_of(workload);
-	struct str rest = text;
+	size_t length;
+	char *text = output_of(workload, &length);
+	struct str rest = str_make(text, length);
 	struct str line;
 
 	while (str_split(&rest, '\n', &line)) {
@@ -110,7 +156,7 @@ static void each_line(const struct workload *workload,
 		visit(context, object);
 	}
 	arena_free(arena);
-	free((void *)(uintptr_t)text.data);
+	free(text);
 }
 
 static void count_ready(void *context, const struct json *object)

@@ -45,6 +45,10 @@ struct workload {
 struct workload workload_start(const char *driver, const char *name, const uint64_t *numbers,
                                const char *setting);
 
+/* The same; `prepare` is called in the new process first. */
+struct workload workload_start_prepared(const char *driver, const char *name,
+                                        const uint64_t *numbers, void (*prepare)(void));
+
 /* Whether it has ended; never waits. */
 bool workload_has_ended(struct workload *workload);
 

@@ -54,7 +54,7 @@ EXPORT void (*stub_inside)(const char *function);
 
 static uint64_t setting(const char *name, uint64_t otherwise)
 {
-	const char *text = getenv(name);
+	const char *text = getenv(name); /* NOLINT(concurrency-mt-unsafe): nobody sets any */
 
 	return text ? strtoull(text, NULL, 0) : otherwise;
 }

@@ -1,0 +1,14 @@
+/*
+ * Probes of a probe_set, as a library_table sets them.
+ *
+ * Shape    a library without any of the functions is refused: it has the name of a driver,
+ *          and is none.
+ * Threads  none.
+ */
+#pragma once
+
+#include "collector/bpf/probe_set.h"
+#include "collector/watch/library_table.h"
+
+/* The set is borrowed: it lives longer than who uses the attacher. */
+struct library_attacher library_probes(struct probe_set *set);

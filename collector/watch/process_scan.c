@@ -1,0 +1,86 @@
+#include "collector/watch/process_scan.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+#include "collector/unwind/maps_text.h"
+
+#define READ_BYTES  ((size_t)64 << 10)
+#define DRIVER_NAME STR("/libcuda.so")
+
+void process_scan_maps(pid_t tgid, struct str maps,
+                       void (*visit)(void *context, const struct library_mapping *mapping),
+                       void *context)
+{
+	struct maps_line line;
+
+	/* Nearly all processes have none: that is known without making sense of lines. */
+	if (str_find(maps, DRIVER_NAME) < 0)
+		return;
+	while (maps_text_next(&maps, &line)) {
+		if (line.is_executable && library_file_is_driver(line.path))
+			visit(context, &(struct library_mapping){ .tgid = tgid,
+			                                          .start = line.start,
+			                                          .end = line.end,
+			                                          .inode = line.inode,
+			                                          .path = line.path });
+	}
+}
+
+/* Fills `text`; false when it cannot be read. */
+static bool read_maps(int proc, const char *process, struct strbuf *text)
+{
+	char path[64];
+	ssize_t got = 1;
+	int descriptor;
+
+	(void)snprintf(path, sizeof(path), "%.20s/maps", process);
+	descriptor = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	if (descriptor < 0)
+		return false;
+	strbuf_reset(text);
+	while (got > 0) {
+		char *to = strbuf_reserve(text, READ_BYTES);
+
+		if (!to)
+			break;
+		got = read(descriptor, to, READ_BYTES);
+		if (got > 0)
+			strbuf_advance(text, (size_t)got);
+	}
+	(void)close(descriptor);
+	return got >= 0;
+}
+
+int process_scan(void (*visit)(void *context, const struct library_mapping *mapping), void *context,
+                 struct process_scan_result *out, struct error *err)
+{
+	struct process_scan_result result = { 0 };
+	struct strbuf text;
+	const struct dirent *entry;
+	DIR *proc = opendir("/proc");
+
+	if (!proc)
+		return error_set_errno(err, errno, "looking at processes");
+	strbuf_init(&text, PROCESS_SCAN_MAPS_MAX);
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours */
+	while ((entry = readdir(proc))) {
+		uint64_t tgid;
+
+		if (!str_to_u64(str_of(entry->d_name), INT32_MAX, &tgid))
+			continue;
+		result.processes++;
+		if (read_maps(dirfd(proc), entry->d_name, &text))
+			process_scan_maps((pid_t)tgid, strbuf_view(&text), visit, context);
+		else if (errno == EACCES || errno == EPERM)
+			result.unreadable++;
+	}
+	strbuf_fini(&text);
+	(void)closedir(proc);
+	*out = result;
+	return 0;
+}

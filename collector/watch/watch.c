@@ -1,0 +1,248 @@
+#include "collector/watch/watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "collector/watch/library_file.h"
+#include "collector/watch/process_scan.h"
+#include "collector/watch/task_events.h"
+
+#define PATH_BYTES 4096 /* of a mapped file; longer ones are cut by the kernel */
+
+/* Where NVIDIA's installer and the packages of distributions put it. */
+static const char *const usual_libraries[] = {
+	"/usr/lib/x86_64-linux-gnu/libcuda.so.1",
+	"/usr/lib64/libcuda.so.1",
+	"/usr/lib/libcuda.so.1",
+	"/run/nvidia/driver/usr/lib/x86_64-linux-gnu/libcuda.so.1",
+	"/run/nvidia/driver/usr/lib64/libcuda.so.1",
+	NULL,
+};
+
+struct watch {
+	struct watch_handlers handlers;
+	struct task_events *tasks;
+	struct library_table *libraries;
+	int epoll;
+	int timer;
+	struct process_scan_result scan;
+	struct error trouble; /* ERROR_NONE: nothing since it was asked for */
+};
+
+static void offer(struct watch *watch, const struct library_mapping *mapping)
+{
+	struct error err = { 0 };
+	int descriptor;
+
+	if (library_file_open(mapping, &descriptor, &err) < 0) {
+		if (err.code != ERROR_NOT_FOUND) /* else it has ended already */
+			watch->trouble = err;
+		return;
+	}
+	if (library_table_offer(watch->libraries, descriptor, clock_mono_ns(), &err) < 0)
+		watch->trouble = err;
+}
+
+static void see_mapped_driver(void *context, const struct library_mapping *mapping)
+{
+	offer(context, mapping);
+}
+
+/* The path with a NUL behind it, in `to`. */
+static struct str copy_path(struct str path, char to[PATH_BYTES])
+{
+	const struct str kept = str_first(path, PATH_BYTES - 1);
+
+	if (kept.length > 0)
+		memcpy(to, kept.data, kept.length);
+	to[kept.length] = '\0';
+	return str_make(to, kept.length);
+}
+
+static struct str write_hex(const struct perf_record *record, char to[PERF_BUILD_ID_MAX * 2 + 1])
+{
+	static const char digits[] = "0123456789abcdef";
+	size_t length = 0;
+
+	for (uint32_t i = 0; i < record->build_id_length; i++) {
+		to[length++] = digits[record->build_id[i] >> 4];
+		to[length++] = digits[record->build_id[i] & 15];
+	}
+	to[length] = '\0';
+	return str_make(to, length);
+}
+
+static void take_mapping(struct watch *watch, const struct perf_record *record)
+{
+	char path[PATH_BYTES];
+	char hex[PERF_BUILD_ID_MAX * 2 + 1];
+	const struct mapped_file file = {
+		.start = record->address,
+		.end = record->address + record->length,
+		.offset = record->offset,
+		.inode = record->inode,
+		.path = copy_path(record->path, path),
+		.build_id = write_hex(record, hex),
+	};
+
+	if (library_file_is_driver(file.path))
+		offer(watch, &(struct library_mapping){ .tgid = (pid_t)record->tgid,
+		                                        .start = file.start,
+		                                        .end = file.end,
+		                                        .inode = file.inode,
+		                                        .path = file.path });
+	watch->handlers.mapped(watch->handlers.context, record->tgid, &file);
+}
+
+static void take_record(void *context, const struct perf_record *record)
+{
+	struct watch *watch = context;
+	const struct watch_handlers *handlers = &watch->handlers;
+
+	switch (record->kind) {
+	case PERF_RECORD_KIND_MAPPED:
+		take_mapping(watch, record);
+		break;
+	case PERF_RECORD_KIND_EXEC:
+		handlers->execed(handlers->context, record->tgid, record->name);
+		break;
+	case PERF_RECORD_KIND_NAMED:
+		if (record->tid == record->tgid)
+			handlers->named(handlers->context, record->tgid, record->name);
+		break;
+	case PERF_RECORD_KIND_FORK:
+		if (record->tgid != record->parent_tgid)
+			handlers->forked(handlers->context, record->parent_tgid, record->tgid);
+		break;
+	case PERF_RECORD_KIND_EXIT:
+		if (record->tid == record->tgid)
+			handlers->exited(handlers->context, record->tgid);
+		break;
+	case PERF_RECORD_KIND_LOST:
+	case PERF_RECORD_KIND_OTHER:
+		break;
+	}
+}
+
+static void offer_usual(struct watch *watch, const char *const *paths)
+{
+	for (; *paths; paths++) {
+		struct error err = { 0 };
+		const int descriptor = open(*paths, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+		if (descriptor >= 0 &&
+		    library_table_offer(watch->libraries, descriptor, clock_mono_ns(), &err) < 0)
+			watch->trouble = err;
+	}
+}
+
+void watch_rescan(struct watch *watch)
+{
+	struct error err = { 0 };
+
+	if (process_scan(see_mapped_driver, watch, &watch->scan, &err) < 0)
+		watch->trouble = err;
+	library_table_sweep(watch->libraries, clock_mono_ns());
+}
+
+static int add_descriptor(struct watch *watch, int descriptor, struct error *err)
+{
+	struct epoll_event interest = { .events = EPOLLIN };
+
+	if (epoll_ctl(watch->epoll, EPOLL_CTL_ADD, descriptor, &interest) < 0)
+		return error_set_errno(err, errno, "watching processes");
+	return 0;
+}
+
+static int open_descriptors(struct watch *watch, struct error *err)
+{
+	const struct task_event_handler handler = { take_record, watch };
+	const struct itimerspec each = {
+		.it_interval = { .tv_sec = WATCH_RESCAN_NS / NS_PER_S },
+		.it_value = { .tv_sec = WATCH_RESCAN_NS / NS_PER_S },
+	};
+
+	watch->epoll = epoll_create1(EPOLL_CLOEXEC);
+	watch->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (watch->epoll < 0 || watch->timer < 0 ||
+	    timerfd_settime(watch->timer, 0, &each, NULL) < 0)
+		return error_set_errno(err, errno, "watching processes");
+	if (task_events_open(&handler, &watch->tasks, err) < 0)
+		return -1;
+	if (add_descriptor(watch, watch->timer, err) < 0)
+		return -1;
+	return add_descriptor(watch, task_events_descriptor(watch->tasks), err);
+}
+
+int watch_open(const struct watch_options *options, const struct library_attacher *attacher,
+               const struct watch_handlers *handlers, struct watch **out, struct error *err)
+{
+	struct watch *watch = mem_zalloc(1, sizeof(*watch));
+
+	watch->handlers = *handlers;
+	watch->libraries = library_table_new(attacher);
+	watch->epoll = -1;
+	watch->timer = -1;
+	/* Tasks first: what happens during the walk is told. */
+	if (open_descriptors(watch, err) < 0) {
+		watch_close(watch);
+		return -1;
+	}
+	offer_usual(watch, options->libraries ? options->libraries : usual_libraries);
+	watch_rescan(watch);
+	*out = watch;
+	return 0;
+}
+
+void watch_close(struct watch *watch)
+{
+	if (!watch)
+		return;
+	library_table_free(watch->libraries);
+	task_events_close(watch->tasks);
+	if (watch->timer >= 0)
+		(void)close(watch->timer);
+	if (watch->epoll >= 0)
+		(void)close(watch->epoll);
+	free(watch);
+}
+
+int watch_descriptor(const struct watch *watch)
+{
+	return watch->epoll;
+}
+
+void watch_drain(struct watch *watch)
+{
+	uint64_t ticks;
+
+	task_events_drain(watch->tasks);
+	if (read(watch->timer, &ticks, sizeof(ticks)) == (ssize_t)sizeof(ticks))
+		watch_rescan(watch);
+}
+
+struct watch_counts watch_counts(const struct watch *watch)
+{
+	return (struct watch_counts){
+		.libraries = library_table_counts(watch->libraries),
+		.processes = watch->scan.processes,
+		.unreadable = watch->scan.unreadable,
+		.lost_records = task_events_lost(watch->tasks),
+	};
+}
+
+bool watch_trouble(struct watch *watch, struct error *out)
+{
+	if (watch->trouble.code == ERROR_NONE)
+		return false;
+	*out = watch->trouble;
+	watch->trouble = (struct error){ .code = ERROR_NONE };
+	return true;
+}
