@@ -62,8 +62,8 @@ static bool is_interpreter(struct str basename)
 
 static bool is_python(struct str function_file)
 {
-	static const char *const starts[] = { "<frozen ", "<string>",       "<stdin>",
-		                              "<shim>",   "<ipython-input", "<module" };
+	static const char *const starts[] = { "<frozen ", "<string>",       "<stdin>", "<shim>",
+		                              "<python>", "<ipython-input", "<module" };
 	static const char *const ends[] = { ".py", ".pyi", ".pyw" };
 
 	return starts_with_any(function_file, starts, ARRAY_LENGTH(starts)) ||
@@ -88,6 +88,8 @@ enum function_kind function_kind_of(struct str function_name, struct str functio
 		return FUNCTION_KERNEL;
 	if (is_python(function_file))
 		return FUNCTION_PYTHON;
+	if (str_equals(function_file, "<interpreter>"))
+		return FUNCTION_INTERPRETER;
 	basename = profile_basename(mapping_file);
 	if (is_cuda(basename))
 		return FUNCTION_CUDA;

@@ -124,6 +124,8 @@ struct str profile_basename(struct str file);
 
 /*
  * The kind of a frame by what is known of it: its function's file and its mapping's file.
+ * The files "<interpreter>" and "<python>" are what the collector gives frames without one,
+ * so that their kinds outlive the way through pprof.
  */
 enum function_kind function_kind_of(struct str function_name, struct str function_file,
                                     struct str mapping_file);
