@@ -24,10 +24,21 @@ struct str gpu_measure_type(enum gpu_measure measure)
 	return measures[measure].type;
 }
 
-/* A snapshot for a reason of its own (no memory left) is no tick. */
-static bool is_tick_of_cuda(const struct label_set *labels)
+bool gpu_is_heartbeat(const struct label_set *labels)
 {
-	return label_set_find(labels, STR("cuda_class")) && !label_set_find(labels, STR("reason"));
+	const struct str *service = label_set_find(labels, STR("service_name"));
+
+	/* a suffix stands behind: -collector.service-suffix */
+	return service && str_starts_with(*service, STR("vramscope-collector")) &&
+	       !label_set_find(labels, STR("cuda_class")) && !label_set_find(labels, STR("pid")) &&
+	       !label_set_find(labels, STR("proc_comm"));
+}
+
+/* Of types that others have too; a snapshot for a reason (no memory left) is no tick. */
+static bool is_of_cuda(const struct label_set *labels)
+{
+	return gpu_is_heartbeat(labels) || (label_set_find(labels, STR("cuda_class")) &&
+	                                    !label_set_find(labels, STR("reason")));
 }
 
 enum gpu_measure gpu_measure_of(const struct label_set *labels)
@@ -38,8 +49,7 @@ enum gpu_measure gpu_measure_of(const struct label_set *labels)
 		return GPU_MEASURE_COUNT;
 	for (enum gpu_measure i = 0; i < GPU_MEASURE_COUNT; i++)
 		if (str_equal(*type, measures[i].type))
-			return measures[i].is_shared && !is_tick_of_cuda(labels) ? GPU_MEASURE_COUNT
-			                                                         : i;
+			return !measures[i].is_shared || is_of_cuda(labels) ? i : GPU_MEASURE_COUNT;
 	return GPU_MEASURE_COUNT;
 }
 

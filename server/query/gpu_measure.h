@@ -37,6 +37,12 @@ struct str gpu_measure_type(enum gpu_measure measure);
 enum gpu_measure gpu_measure_of(const struct label_set *labels);
 
 /*
+ * Whether a series only says that its node was watched: no class of memory, no process,
+ * and the collector's own service.
+ */
+bool gpu_is_heartbeat(const struct label_set *labels);
+
+/*
  * Whether memory of a class lies on the device: pinned and registered memory is the
  * host's, and what a graph holds is not told apart.
  */

@@ -113,11 +113,6 @@ static int add_process(struct gpu_roster *roster, const struct label_set *labels
 	return 0;
 }
 
-static bool is_heartbeat(const struct label_set *labels)
-{
-	return !label_set_find(labels, STR("pid")) && !label_set_find(labels, STR("proc_comm"));
-}
-
 /* Learns what a series is. */
 static int make_role(struct gpu_roster *roster, const struct label_set *labels,
                      struct gpu_role *role, struct error *err)
@@ -136,7 +131,7 @@ static int make_role(struct gpu_roster *roster, const struct label_set *labels,
 	                   (roster->names_class || gpu_class_is_on_device(role->memory_class));
 	if (add_node(roster, labels, &role->node, err) < 0)
 		return -1;
-	if (role->measure == GPU_DEVICE_BYTES || is_heartbeat(labels))
+	if (role->measure == GPU_DEVICE_BYTES || gpu_is_heartbeat(labels))
 		return 0;
 	if (add_process(roster, labels, role->node, &role->process, err) < 0)
 		return -1;

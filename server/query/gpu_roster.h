@@ -3,8 +3,7 @@
  *
  * Shape    a node is a hostname; a process is node, pid and service (a host lends pids
  *          again, hardly ever to the same service). Where pids are not told, a process is
- *          a service on a node. A series with a class of memory and neither pid nor
- *          proc_comm is a node's heartbeat.
+ *          a service on a node.
  * Units    nanoseconds.
  * Errors   arena_error().
  * Threads  none.

@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-#define INTERVALS_TO_A_GAP 2
-
 static int need_node(struct gpu_ticks *ticks, uint32_t node, struct error *err)
 {
 	while (node >= ticks->node_capacity)
@@ -100,7 +98,10 @@ bool gpu_ticks_at(const struct gpu_ticks *ticks, uint32_t node, int64_t at_ns, i
 		else
 			high = middle;
 	}
-	if (low == 0 || (at_ns - list->times[low - 1]) / INTERVALS_TO_A_GAP > list->interval_ns)
+	if (low == 0)
+		return false;
+	/* older than two intervals, whose double may not fit */
+	if (at_ns - list->times[low - 1] - list->interval_ns > list->interval_ns)
 		return false;
 	*out_ns = list->times[low - 1];
 	return true;

@@ -188,9 +188,20 @@ class Processes(Gpu):
             row = self.rows(at=ms(30), **{"from": start})["7"]
             self.assertEqual((row["first_ms"], row["id"]), (first * 1000, "node-old:7:%d" % (first * 1000)))
 
+    def test_a_node_that_only_says_that_it_is_watched_is_no_gap(self):
+        node = "node-quiet"
+        alone = gpu_profiles.Process(node, 9, "alone-gpu")
+        for tick in range(6):
+            self.push(gpu_profiles.heartbeat(node, second(tick)), *([alone.heap(second(tick), live={WEIGHTS: (MB, 1)})] if tick < 2 else []))
+        rows = self.processes(at=ms(5), selector='{hostname="%s"}' % node)["processes"]
+        self.assertEqual([(row["labels"]["pid"], row["state"], row["live_bytes"]) for row in rows], [("9", "exited", 0)])
+        self.assertEqual(self.rows(at=ms(9), selector='{pid="9"}')["9"]["state"], "exited")
+        line = self.timeline(step=15, until=ms(8), selector='{hostname="%s"}' % node, **{"from": ms(0)})
+        self.assertEqual(line["total"], [MB, MB, 0, 0, 0, 0, 0, 0, None])
+
     def test_order_and_limit(self):
         def pids(**query):
-            return [row["labels"]["pid"] for row in self.processes(at=ms(9), **query)["processes"]]
+            return [row["labels"]["pid"] for row in self.processes(at=ms(9), selector='{hostname=~"%s|%s"}' % (A, B), **query)["processes"]]
 
         self.assertEqual(pids(), ["101", "102", "201", "103"])
         self.assertEqual(pids(limit=1), ["101"])

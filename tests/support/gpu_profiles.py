@@ -42,3 +42,10 @@ def device(hostname, gpu, second, size):
     body = harness.pprof({"[device]": size}, sample_types=["total_space/bytes"], period_type="space/bytes", period=1,
                          time_nanos=int(second * 10**9))
     return {"__name__": "gpu_memory_device", "service_name": "vramscope-gpu", "hostname": hostname, "gpu": gpu}, [body]
+
+
+def heartbeat(hostname, second):
+    """That a node was watched: gauges without a sample."""
+    body = harness.pprof([], sample_types=["inuse_space/bytes", "inuse_objects/count"], period_type="space/bytes", period=1,
+                         time_nanos=int(second * 10**9), duration_nanos=15 * 10**9)
+    return {"__name__": "memory", "service_name": "vramscope-collector-gpu", "hostname": hostname}, [body]

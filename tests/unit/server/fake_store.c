@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define LABELS_MAX 16
-#define FRAMES_MAX 64
+#define FRAMES_MAX 512
 
 /* Labels of a profile; views into its text. */
 struct fake_labels {
@@ -180,10 +180,30 @@ static int fake_merge(struct store *store, const struct store_query *query,
 	return 0;
 }
 
+static int fake_stats(struct store *store, struct str tenant, struct store_stats *out,
+                      struct error *err)
+{
+	const struct fake_store *fake = (const struct fake_store *)store;
+
+	(void)tenant;
+	(void)err;
+	*out = (struct store_stats){ .any = fake->count > 0 };
+	for (size_t i = 0; i < fake->count; i++) {
+		const int64_t time_ns = fake->profiles[i].time_unix_ns;
+
+		if (i == 0 || time_ns < out->oldest_unix_ns)
+			out->oldest_unix_ns = time_ns;
+		if (i == 0 || time_ns > out->newest_unix_ns)
+			out->newest_unix_ns = time_ns;
+	}
+	return 0;
+}
+
 static const struct store_operations operations = {
 	.series = fake_series,
 	.scan = fake_scan,
 	.merge = fake_merge,
+	.stats = fake_stats,
 };
 
 void fake_store_init(struct fake_store *fake, const struct fake_profile *profiles, size_t count)
