@@ -20,6 +20,10 @@ void *mem_zalloc(size_t count, size_t size) __attribute__((returns_nonnull, mall
 void *mem_table(size_t count, size_t size) __attribute__((returns_nonnull));
 void mem_table_free(void *table, size_t count, size_t size);
 
+/* A table of more entries that begins as this one did; large ones are not copied. */
+void *mem_table_grow(void *table, size_t old_count, size_t count, size_t size)
+	__attribute__((returns_nonnull));
+
 /* `old`, grown or shrunk to count * size bytes; what is new is not zeroed. */
 void *mem_resize(void *old, size_t count, size_t size) __attribute__((returns_nonnull));
 

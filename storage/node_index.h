@@ -3,10 +3,12 @@
  *
  * Shape    open addressing with linear probes; a slot holds a node's id (never 0, the
  *          root) and 32 bits of its hash, so that a look-up that fails reads one cache
- *          line. The key itself stands in the tree's column. Nodes below a new node are
- *          new: they are put in without a look-up, and later, when the slots that they
- *          need have come from memory. node_index_settle() ends that: before it, a node
- *          that was added is not found.
+ *          line. The same bits are the slot's place, as a fraction of the table: a table
+ *          that grows moves its slots in their order and asks for no key. The key itself
+ *          stands in the tree's column. Nodes below a new node are new: they are put in
+ *          without a look-up, and later, when the slots that they need have come from
+ *          memory. node_index_settle() ends that: before it, a node that was added is
+ *          not found.
  * Threads  none.
  *
  * Invariant: after node_index_settle() every id from 1 to the last one added stands in
@@ -33,10 +35,7 @@ struct node_index {
 	struct node_slot *slots;
 	uint32_t slot_count;
 	uint32_t count; /* nodes, those that wait included */
-	struct {
-		uint64_t hash;
-		uint32_t id;
-	} pending[NODE_INDEX_PENDING];
+	struct node_slot pending[NODE_INDEX_PENDING];
 	uint32_t pending_count;
 };
 

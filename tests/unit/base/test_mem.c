@@ -55,6 +55,28 @@ static void a_freed_pointer_becomes_null(void **state)
 	mem_freep(&taken);
 }
 
+/* From the heap to mapped memory, and mapped memory that grows. */
+static void a_table_that_grows_keeps_its_entries(void **state)
+{
+	static const size_t counts[] = { 3, 1000, 300000, 300001, 900000 };
+	uint64_t *table = mem_table(1, sizeof(*table));
+	size_t count = 1;
+
+	(void)state;
+	table[0] = 1;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		table = mem_table_grow(table, count, counts[i], sizeof(*table));
+		for (size_t k = 0; k < count; k++)
+			assert_int_equal(table[k], k + 1);
+		for (size_t k = count; k < counts[i]; k++) {
+			assert_int_equal(table[k], 0);
+			table[k] = k + 1;
+		}
+		count = counts[i];
+	}
+	mem_table_free(table, count, sizeof(*table));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -62,6 +84,7 @@ int main(void)
 		cmocka_unit_test(resizing_keeps_what_was_there),
 		cmocka_unit_test(a_cut_copy_ends_with_a_nul),
 		cmocka_unit_test(a_freed_pointer_becomes_null),
+		cmocka_unit_test(a_table_that_grows_keeps_its_entries),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
