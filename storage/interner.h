@@ -1,10 +1,9 @@
 /*
  * From a profile's stacks to the ids of a window: finds what is there, adds what is new.
  *
- * Shape    maps over a symbol table: strings, functions, mappings and locations by their
- *          hashes, nodes of the stack tree by (parent, location), and whole stacks by the
- *          hash of a row. The last is a cache of bounded size: what is not in it walks
- *          the tree.
+ * Shape    over a symbol table: contents by content_index, nodes of the stack tree by
+ *          (parent, location), and whole stacks by the hash of a row. The last is a cache
+ *          of bounded size: what is not in it walks the tree.
  * Errors   ERROR_TOO_LARGE when the window has no ids left.
  * Threads  none: the writer's.
  * Source   docs/architecture.md, "The store"

@@ -49,10 +49,11 @@ struct hash128 location_hasher_end(const struct location_hasher *hasher)
 
 struct entry {
 	const struct profile *profile;
-	struct hash128 *locations; /* shared by neighbours of one profile; the first owns them */
+	uint64_t *parts;           /* shared by neighbours of one profile; the first owns them */
+	struct hash128 *locations; /* likewise */
 	struct hash128 *rows;
 	struct hash128 *series;
-	bool owns_locations;
+	bool owns_contents;
 };
 
 struct write_hashes {
@@ -65,7 +66,7 @@ struct write_hashes {
 struct hashing {
 	uint64_t key;
 	const struct profile *profile;
-	uint64_t *strings; /* owns the memory of the next two */
+	uint64_t *strings; /* the next two lie behind them */
 	uint64_t *functions;
 	uint64_t *mappings;
 	struct hash128 *locations;
@@ -162,23 +163,21 @@ static uint32_t deepest(const struct series_profile *profile)
 	return depth;
 }
 
-/*
- * Begins a profile that is not the one before; its locations' hashes belong to `entry`.
- */
+/* Begins a profile that is not the one before; its contents' hashes belong to `entry`. */
 static void begin(struct hashing *hashing, struct entry *entry, struct write_hashes *hashes)
 {
 	const struct profile *profile = entry->profile;
 	const size_t contents =
 		profile->string_count + profile->function_count + profile->mapping_count;
 
-	free(hashing->strings);
 	hashing->profile = profile;
 	hashing->strings = mem_zalloc(contents + 1, sizeof(*hashing->strings));
 	hashing->functions = hashing->strings + profile->string_count;
 	hashing->mappings = hashing->functions + profile->function_count;
 	hashing->locations = mem_zalloc(profile->location_count + 1, sizeof(*hashing->locations));
-	entry->owns_locations = true;
-	hashes->bytes += profile->location_count * sizeof(*hashing->locations);
+	entry->owns_contents = true;
+	hashes->bytes += contents * sizeof(*hashing->strings) +
+	                 profile->location_count * sizeof(*hashing->locations);
 }
 
 static void hash_profile(struct hashing *hashing, const struct series_profile *profile,
@@ -189,6 +188,7 @@ static void hash_profile(struct hashing *hashing, const struct series_profile *p
 	entry->profile = profile->profile;
 	if (!hashing->strings || hashing->profile != entry->profile)
 		begin(hashing, entry, hashes);
+	entry->parts = hashing->strings;
 	entry->locations = hashing->locations;
 	entry->rows = mem_zalloc(count + 1, sizeof(*entry->rows));
 	entry->series = entry->rows + profile->row_count;
@@ -212,7 +212,6 @@ struct write_hashes *write_hashes_new(const struct series_profile *profiles, siz
 	hashes->bytes = sizeof(*hashes) + count * sizeof(hashes->entries[0]);
 	for (size_t i = 0; i < count; i++)
 		hash_profile(&hashing, &profiles[i], hashes, &hashes->entries[i]);
-	free(hashing.strings);
 	free(hashing.frames);
 	return hashes;
 }
@@ -223,8 +222,10 @@ void write_hashes_free(struct write_hashes *hashes)
 		return;
 	for (size_t i = 0; i < hashes->count; i++) {
 		free(hashes->entries[i].rows);
-		if (hashes->entries[i].owns_locations)
-			free(hashes->entries[i].locations);
+		if (!hashes->entries[i].owns_contents)
+			continue;
+		free(hashes->entries[i].parts);
+		free(hashes->entries[i].locations);
 	}
 	free(hashes);
 }
@@ -238,5 +239,13 @@ struct profile_hashes write_hashes_of(const struct write_hashes *hashes, size_t 
 {
 	const struct entry *entry = &hashes->entries[profile];
 
-	return (struct profile_hashes){ entry->locations, entry->rows, entry->series };
+	return (struct profile_hashes){
+		.strings = entry->parts,
+		.functions = entry->parts + entry->profile->string_count,
+		.mappings = entry->parts + entry->profile->string_count +
+		            entry->profile->function_count,
+		.locations = entry->locations,
+		.rows = entry->rows,
+		.series = entry->series,
+	};
 }

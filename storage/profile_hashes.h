@@ -16,6 +16,9 @@
 #include "storage/symbol_table.h"
 
 struct profile_hashes {
+	const uint64_t *strings; /* parts, by index; 0: no row refers to it */
+	const uint64_t *functions;
+	const uint64_t *mappings;
 	const struct hash128 *locations; /* by index; zero: no row refers to it */
 	const struct hash128 *rows;      /* of stacks; zero: an empty one */
 	const struct hash128 *series;    /* fingerprints */

@@ -280,20 +280,6 @@ static void damaged_pages_leave_the_table_alone(void **state)
 	symbol_table_free(table);
 }
 
-static void a_symbol_that_stands_twice_is_found(void **state)
-{
-	struct symbol_table *table = symbol_table_new();
-	struct interner *interner = NULL;
-	struct error err = { 0 };
-
-	(void)state;
-	(void)symbol_table_add_string(table, STR("a"));
-	(void)symbol_table_add_string(table, STR("a"));
-	assert_int_equal(interner_new(table, KEY, &interner, &err), -1);
-	assert_int_equal(err.code, ERROR_CORRUPT);
-	symbol_table_free(table);
-}
-
 static void chunks_fill_up_and_never_move(void **state)
 {
 	struct symbol_table *table = symbol_table_new();
@@ -325,7 +311,6 @@ int main(void)
 		cmocka_unit_test(locations_keep_mappings_lines_and_bare_addresses),
 		cmocka_unit_test(the_documented_example_reads_as_it_says),
 		cmocka_unit_test(damaged_pages_leave_the_table_alone),
-		cmocka_unit_test(a_symbol_that_stands_twice_is_found),
 		cmocka_unit_test(chunks_fill_up_and_never_move),
 	};
 
