@@ -73,7 +73,7 @@ static size_t put_utf8(struct str text, char *to)
 static size_t put_c_string(const struct code_string *head, const uint8_t *bytes, size_t capacity,
                            char *to, bool *out_cut)
 {
-	*out_cut = head->length + 1 >= capacity;
+	*out_cut = head->length >= capacity - 1;
 	if (!*out_cut)
 		return put_utf8(str_make(bytes, head->length), to);
 	return put_utf8(whole_characters(str_make(bytes, capacity - 1)), to);
