@@ -1,0 +1,321 @@
+#include <linux/bpf.h>
+
+#include "collector/watch/requirements.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "collector/bpf/probe_link.h"
+#include "collector/watch/self_test.h"
+#include "collector/watch/task_events.h"
+
+#define FILE_BYTES 4096
+
+/* Headers of some distributions are older. */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON            38
+#define CAP_BPF                39
+#define CAP_CHECKPOINT_RESTORE 40
+#endif
+
+#define KERNEL_OLDEST         KERNEL_RELEASE(5, 15)
+#define KERNEL_RELEASE(a, b)  ((a) << 16 | (b))
+#define INITIAL_PID_NAMESPACE 0xeffffffc /* PROC_PID_INIT_INO of the kernel */
+#define SECCOMP_BY_FILTER     2
+
+/* What several requirements are told from. */
+struct machine {
+	struct utsname name;
+	unsigned int release; /* KERNEL_RELEASE() */
+	uint64_t capabilities;
+	uint64_t seccomp; /* 0 none, 1 strict, 2 by a filter */
+};
+
+static bool say(struct requirement *requirement, bool holds, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static bool say(struct requirement *requirement, bool holds, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(requirement->detail, sizeof(requirement->detail), format, arguments);
+	va_end(arguments);
+	return holds;
+}
+
+/* The start of a small file, as text. */
+static struct str read_file(const char *path, char to[FILE_BYTES])
+{
+	const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length;
+
+	if (descriptor < 0)
+		return STR("");
+	length = read(descriptor, to, FILE_BYTES - 1);
+	(void)close(descriptor);
+	return length > 0 ? str_make(to, (size_t)length) : STR("");
+}
+
+/* The text behind "name:" in /proc/self/status. */
+static struct str status_field(struct str status, struct str name)
+{
+	struct str line;
+
+	while (str_split(&status, '\n', &line)) {
+		if (str_starts_with(line, name) && line.length > name.length &&
+		    line.data[name.length] == ':')
+			return str_trim(str_skip(line, name.length + 1));
+	}
+	return STR("");
+}
+
+static uint64_t from_hex(struct str text)
+{
+	uint64_t number = 0;
+
+	for (size_t i = 0; i < text.length; i++) {
+		const char c = text.data[i];
+
+		number = number * 16 + (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+	}
+	return number;
+}
+
+static void look_at_machine(struct machine *machine)
+{
+	char text[FILE_BYTES];
+	const struct str status = read_file("/proc/self/status", text);
+	unsigned int major = 0;
+	unsigned int minor = 0;
+
+	*machine = (struct machine){ .release = 0 };
+	if (uname(&machine->name) == 0) {
+		struct str rest = str_of(machine->name.release);
+		struct str part;
+		uint64_t number;
+
+		if (str_split(&rest, '.', &part) && str_to_u64(part, UINT16_MAX, &number))
+			major = (unsigned int)number;
+		if (str_split(&rest, '.', &part) && str_to_u64(part, UINT16_MAX, &number))
+			minor = (unsigned int)number;
+	}
+	machine->release = KERNEL_RELEASE(major, minor);
+	machine->capabilities = from_hex(status_field(status, STR("CapEff")));
+	(void)str_to_u64(status_field(status, STR("Seccomp")), 2, &machine->seccomp);
+}
+
+static bool has(const struct machine *machine, unsigned int capability)
+{
+	return machine->capabilities >> capability & 1;
+}
+
+static bool check_KERNEL(const struct machine *machine, struct requirement *requirement)
+{
+	return say(requirement, machine->release >= KERNEL_OLDEST, "Linux %s",
+	           machine->name.release);
+}
+
+static bool check_BTF(const struct machine *machine, struct requirement *requirement)
+{
+	(void)machine;
+	if (access("/sys/kernel/btf/vmlinux", R_OK) == 0)
+		return say(requirement, true, "/sys/kernel/btf/vmlinux");
+	return say(requirement, false, "/sys/kernel/btf/vmlinux: %s", strerrordesc_np(errno));
+}
+
+static bool check_CAPABILITIES(const struct machine *machine, struct requirement *requirement)
+{
+	if (has(machine, CAP_SYS_ADMIN))
+		return say(requirement, true, "CAP_SYS_ADMIN");
+	if (has(machine, CAP_BPF) && has(machine, CAP_PERFMON))
+		return say(requirement, true, "CAP_BPF and CAP_PERFMON");
+	return say(requirement, false, "CAP_BPF %s, CAP_PERFMON %s",
+	           has(machine, CAP_BPF) ? "is there" : "is missing",
+	           has(machine, CAP_PERFMON) ? "is there" : "is missing");
+}
+
+/* A command that does not exist: the kernel says so, a filter forbids it. */
+static bool check_SECCOMP(const struct machine *machine, struct requirement *requirement)
+{
+	if (machine->seccomp != SECCOMP_BY_FILTER)
+		return say(requirement, true, "no filter");
+	if (syscall(SYS_bpf, -1, NULL, 0) < 0 && (errno == EPERM || errno == ENOSYS))
+		return say(requirement, false, "bpf(): %s", strerrordesc_np(errno));
+	if (syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0UL) < 0 &&
+	    (errno == EPERM || errno == ENOSYS))
+		return say(requirement, false, "perf_event_open(): %s", strerrordesc_np(errno));
+	return say(requirement, true, "the filter allows both");
+}
+
+static bool check_LOCKDOWN(const struct machine *machine, struct requirement *requirement)
+{
+	char text[FILE_BYTES];
+	const struct str levels = str_trim(read_file("/sys/kernel/security/lockdown", text));
+
+	(void)machine;
+	if (levels.length == 0)
+		return say(requirement, true, "none");
+	return say(requirement, str_find(levels, STR("[confidentiality]")) < 0, "%.*s",
+	           STR_ARGS(levels));
+}
+
+static bool check_PID_NAMESPACE(const struct machine *machine, struct requirement *requirement)
+{
+	struct stat status;
+
+	(void)machine;
+	if (stat("/proc/self/ns/pid", &status) < 0)
+		return say(requirement, false, "/proc/self/ns/pid: %s", strerrordesc_np(errno));
+	if (status.st_ino == INITIAL_PID_NAMESPACE)
+		return say(requirement, true, "the initial one");
+	return say(requirement, false, "a namespace of its own, pid:[%llu]",
+	           (unsigned long long)status.st_ino);
+}
+
+static bool check_RING_BUFFER(const struct machine *machine, struct requirement *requirement)
+{
+	(void)machine;
+	if (libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL) == 1)
+		return say(requirement, true, "one was made");
+	return say(requirement, false, "none can be made");
+}
+
+static void ignore_record(void *context, const struct perf_record *record)
+{
+	(void)context;
+	(void)record;
+}
+
+static bool check_TASK_EVENTS(const struct machine *machine, struct requirement *requirement)
+{
+	const struct task_event_handler handler = { ignore_record, NULL };
+	struct task_events *events = NULL;
+	struct error err = { 0 };
+
+	(void)machine;
+	if (task_events_open(&handler, &events, &err) < 0)
+		return say(requirement, false, "%.200s", err.message);
+	task_events_close(events);
+	return say(requirement, true, "a buffer for each CPU");
+}
+
+static bool check_SELF_TEST(const struct machine *machine, struct requirement *requirement)
+{
+	struct self_test_result result;
+	struct error err = { 0 };
+
+	(void)machine;
+	if (self_test_run(&result, &err) < 0)
+		return say(requirement, false, "%.200s", err.message);
+	return say(requirement, true, "by %s",
+	           result.method == PROBE_METHOD_MULTI ? "multi-uprobe links"
+	                                               : "perf uprobes with cookies");
+}
+
+static bool check_SANDBOXES(const struct machine *machine, struct requirement *requirement)
+{
+	struct self_test_result result;
+	struct error err = { 0 };
+
+	if (self_test_run(&result, &err) == 0 && result.sandbox == SELF_TEST_SANDBOX_LIVES)
+		return say(requirement, true, "one was probed and lives");
+	if (err.code == ERROR_NONE && result.sandbox == SELF_TEST_SANDBOX_KILLED)
+		return say(requirement, false, "one was probed and was killed");
+	if (machine->release >= KERNEL_RELEASE(6, 11) && machine->release < KERNEL_RELEASE(6, 14))
+		return say(requirement, false, "not tried; Linux %s may kill them",
+		           machine->name.release);
+	return say(requirement, true, "not tried; Linux %s is not known to kill them",
+	           machine->name.release);
+}
+
+static bool check_MULTI_LINK(const struct machine *machine, struct requirement *requirement)
+{
+	(void)machine;
+	if (probe_link_has_multi())
+		return say(requirement, true, "the kernel knows them");
+	return say(requirement, false, "none can be made");
+}
+
+static bool check_TASK_STORAGE(const struct machine *machine, struct requirement *requirement)
+{
+	(void)machine;
+	if (libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) == 1)
+		return say(requirement, true, "one was made");
+	return say(requirement, false, "none can be made");
+}
+
+static bool check_OTHER_USERS(const struct machine *machine, struct requirement *requirement)
+{
+	if (has(machine, CAP_SYS_PTRACE))
+		return say(requirement, true, "CAP_SYS_PTRACE");
+	return say(requirement, false, "without CAP_SYS_PTRACE only processes of this user");
+}
+
+static bool check_FILES(const struct machine *machine, struct requirement *requirement)
+{
+	if (has(machine, CAP_DAC_READ_SEARCH))
+		return say(requirement, true, "CAP_DAC_READ_SEARCH");
+	return say(requirement, false, "without CAP_DAC_READ_SEARCH only what this user may read");
+}
+
+static bool check_MAPPED_FILES(const struct machine *machine, struct requirement *requirement)
+{
+	if (has(machine, CAP_CHECKPOINT_RESTORE))
+		return say(requirement, true, "CAP_CHECKPOINT_RESTORE");
+	if (has(machine, CAP_SYS_ADMIN))
+		return say(requirement, true, "CAP_SYS_ADMIN");
+	return say(requirement, false, "neither CAP_CHECKPOINT_RESTORE nor CAP_SYS_ADMIN");
+}
+
+static bool check_DRIVER(const struct machine *machine, struct requirement *requirement)
+{
+	char text[FILE_BYTES];
+	struct str version = read_file("/proc/driver/nvidia/version", text);
+	struct str line;
+
+	(void)machine;
+	if (str_split(&version, '\n', &line) && line.length > 0)
+		return say(requirement, true, "%.*s", STR_ARGS(str_first(line, 200)));
+	return say(requirement, false, "no /proc/driver/nvidia/version");
+}
+
+void requirements_check(struct requirement out[REQUIREMENT_COUNT])
+{
+	struct requirement *next = out;
+	struct machine machine;
+
+	look_at_machine(&machine);
+	libbpf_set_print(NULL);
+#define REQUIREMENT(id, label, importance, reason, what_to_do) \
+	*next = (struct requirement){                          \
+		.name = (label),                               \
+		.level = REQUIREMENT_LEVEL_##importance,       \
+		.why = (reason),                               \
+		.remedy = (what_to_do),                        \
+	};                                                     \
+	next->holds = check_##id(&machine, next);              \
+	next++;
+#include "collector/watch/requirements.def"
+#undef REQUIREMENT
+}
+
+const struct requirement *
+requirements_missing(const struct requirement requirements[REQUIREMENT_COUNT])
+{
+	for (size_t i = 0; i < REQUIREMENT_COUNT; i++) {
+		if (requirements[i].level == REQUIREMENT_LEVEL_REQUIRED && !requirements[i].holds)
+			return &requirements[i];
+	}
+	return NULL;
+}
