@@ -244,6 +244,7 @@ static bool make_row(const struct run *run, struct unwind_row *out)
 		    (rules->rules[i] == RULE_REGISTER && rules->numbers[i] >= REGISTER_COUNT))
 			return false;
 		row.rules[i] = rules->rules[i];
+		row.changed |= (uint32_t)(rules->rules[i] != RULE_SAME) << i;
 		row.numbers[i] = (int32_t)rules->numbers[i];
 	}
 	*out = row;

@@ -24,11 +24,13 @@ static int read_header(const struct code_bytes *bytes, Elf64_Ehdr *header, struc
 
 static void add_segment(struct elf_image *image, const Elf64_Phdr *header)
 {
-	const uint64_t size = header->p_filesz < header->p_memsz ? header->p_filesz
-	                                                         : header->p_memsz;
+	uint64_t size = header->p_filesz < header->p_memsz ? header->p_filesz : header->p_memsz;
 
-	if (image->segment_count == ELF_SEGMENTS_MAX || header->p_offset + size < size ||
-	    header->p_vaddr + size < size)
+	if (image->segment_count == ELF_SEGMENTS_MAX || header->p_offset >= image->bytes->size)
+		return;
+	if (size > image->bytes->size - header->p_offset)
+		size = image->bytes->size - header->p_offset;
+	if (header->p_vaddr + size < size)
 		return;
 	if (image->segment_count == 0 || header->p_vaddr < image->base)
 		image->base = header->p_vaddr;

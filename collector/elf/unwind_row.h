@@ -27,6 +27,7 @@ struct unwind_row {
 	uint8_t cfa_is_expression; /* then cfa_number is its place */
 	uint8_t cfa_register;
 	uint8_t is_signal;             /* the kernel made this frame: its caller was interrupted */
+	uint32_t changed;              /* a bit for each register whose rule is not RULE_SAME */
 	uint8_t rules[REGISTER_COUNT]; /* of enum register_rule */
 	int32_t cfa_number;
 	int32_t numbers[REGISTER_COUNT];

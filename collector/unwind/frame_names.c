@@ -17,18 +17,12 @@
 #define ELLIPSIS  "\xe2\x80\xa6"
 #define NAMES_MAX 65536 /* kept at once */
 
-/* What a place in a module is called; empty: nothing. */
-struct kept_name {
-	struct str name;
-	struct str system_name;
-};
-
 struct frame_names {
 	enum frame_unnamed unnamed;
 	size_t limit;
 	struct arena *arena;
-	struct id_map places; /* {module, address} to an index of kept */
-	struct kept_name *kept;
+	struct id_map places; /* {module, address, path} to an index of kept */
+	struct frame *kept;
 	size_t kept_capacity;
 	struct strbuf readable;
 	char text[SYMBOL_NAME_MAX + 1];
@@ -99,54 +93,6 @@ static struct str fit(struct frame_names *names, struct str raw)
 	return text.data ? text : STR("");
 }
 
-/* What stays where it is, such as a path: a copy only if it must be another. */
-static struct str fit_view(struct frame_names *names, struct str raw)
-{
-	if (raw.length > FRAME_NAME_MAX || !utf8_is_valid(raw))
-		return fit(names, raw);
-	for (size_t i = 0; i < raw.length; i++)
-		if ((unsigned char)raw.data[i] < 0x20 || (unsigned char)raw.data[i] == 0x7f ||
-		    (unsigned char)raw.data[i] == 0xc2)
-			return fit(names, raw);
-	return raw;
-}
-
-static void read_name(struct frame_names *names, struct module *module, uint64_t address,
-                      struct kept_name *out)
-{
-	uint64_t start;
-	const struct str raw = module_symbol(module, address, names->text, &start);
-
-	*out = (struct kept_name){ STR(""), STR("") };
-	if (raw.length == 0)
-		return;
-	strbuf_reset(&names->readable);
-	if (demangle(raw, &names->readable)) {
-		out->name = fit(names, strbuf_view(&names->readable));
-		out->system_name = fit(names, raw);
-	} else {
-		out->name = fit(names, raw);
-	}
-}
-
-/* What the module calls a place, read once. */
-static const struct kept_name *find_name(struct frame_names *names, struct module *module,
-                                         uint64_t address)
-{
-	const uint64_t place[2] = { module_number(module), address };
-	bool is_new;
-	const uint32_t id = id_map_add(&names->places, hash128(0, place, sizeof(place)), &is_new);
-
-	if (!is_new)
-		return &names->kept[id];
-	if (id >= names->kept_capacity) {
-		names->kept_capacity = names->kept_capacity ? 2 * names->kept_capacity : 256;
-		names->kept = mem_resize(names->kept, names->kept_capacity, sizeof(*names->kept));
-	}
-	read_name(names, module, address, &names->kept[id]);
-	return &names->kept[id];
-}
-
 static struct str path_of(const struct mapping *mapping)
 {
 	struct str path = str_of(mapping->path);
@@ -168,20 +114,52 @@ static struct str place_name(struct frame_names *names, struct str path, uint64_
 	return text.data ? fit(names, text) : STR("");
 }
 
+static void set_kind(struct frame *frame)
+{
+	if (function_kind_of(frame->name, STR(""), frame->module) == FUNCTION_CUDA)
+		frame->kind = FUNCTION_CUDA;
+}
+
+static void name_place(struct frame_names *names, struct module *module, uint64_t address,
+                       struct str path, struct frame *out)
+{
+	uint64_t start;
+	const struct str raw = module_symbol(module, address, names->text, &start);
+
+	*out = (struct frame){
+		.kind = FUNCTION_NATIVE,
+		.module = fit(names, path),
+		.build_id = arena_copy(names->arena, module_build_id(module)),
+		.address = address,
+	};
+	strbuf_reset(&names->readable);
+	if (demangle(raw, &names->readable)) {
+		out->name = fit(names, strbuf_view(&names->readable));
+		out->system_name = fit(names, raw);
+	} else if (raw.length > 0) {
+		out->name = fit(names, raw);
+	}
+	if (out->name.length == 0)
+		out->name = place_name(names, path, address);
+	set_kind(out);
+}
+
+/* A frame in a module, named once. */
 static void name_in_module(struct frame_names *names, const struct native_frame *native,
                            struct str path, struct frame *out)
 {
-	const struct kept_name *kept = find_name(names, native->module, native->address);
+	const uint64_t place[3] = { module_number(native->module), native->address,
+		                    hash64(0, path.data, path.length) };
+	bool is_new;
+	const uint32_t id = id_map_add(&names->places, hash128(0, place, sizeof(place)), &is_new);
 
-	out->module = fit_view(names, path);
-	out->build_id = module_build_id(native->module);
-	out->address = native->address;
-	out->name = kept->name;
-	out->system_name = kept->system_name;
-	if (out->name.length == 0)
-		out->name = place_name(names, path, native->address);
-	if (function_kind_of(out->name, STR(""), out->module) == FUNCTION_CUDA)
-		out->kind = FUNCTION_CUDA;
+	if (id >= names->kept_capacity) {
+		names->kept_capacity = names->kept_capacity ? 2 * names->kept_capacity : 256;
+		names->kept = mem_resize(names->kept, names->kept_capacity, sizeof(*names->kept));
+	}
+	if (is_new)
+		name_place(names, native->module, native->address, path, &names->kept[id]);
+	*out = names->kept[id];
 }
 
 static uint64_t file_offset(const struct mapping *mapping, uint64_t address)
@@ -195,10 +173,9 @@ static void name_in_file(struct frame_names *names, const struct mapping *mappin
 {
 	const struct str path = path_of(mapping);
 
-	out->module = fit_view(names, path);
+	out->module = fit(names, path);
 	out->name = place_name(names, path, file_offset(mapping, address));
-	if (function_kind_of(out->name, STR(""), out->module) == FUNCTION_CUDA)
-		out->kind = FUNCTION_CUDA;
+	set_kind(out);
 }
 
 static void name_made_code(struct frame_names *names, struct address_space *space, uint64_t address,
@@ -266,7 +243,7 @@ static struct str failure_name(struct frame_names *names, struct address_space *
 bool frame_names_end(struct frame_names *names, struct address_space *space,
                      const struct native_stack *stack, struct frame *out)
 {
-	struct str name = STR("");
+	struct str name;
 
 	switch (stack->end) {
 	case NATIVE_STACK_COMPLETE:
@@ -281,6 +258,7 @@ bool frame_names_end(struct frame_names *names, struct address_space *space,
 	case NATIVE_STACK_NO_RULE:
 	case NATIVE_STACK_NO_MAPPING:
 	case NATIVE_STACK_BROKEN:
+	default:
 		name = stack->count > 0 ? failure_name(names, space, stack)
 		                        : STR("[unwind failed]");
 		break;

@@ -84,7 +84,7 @@ static bool compute(struct walk *walk, struct module *module, int32_t place, con
 	return false;
 }
 
-/* The caller's value of one register. False, and *out_outside says what was not there. */
+/* The caller's value of a register that a row changes. False: *out_outside was not there. */
 static bool recover(struct walk *walk, const struct native_frame *frame,
                     const struct unwind_row *row, int reg, uint64_t *out, uint64_t *out_outside)
 {
@@ -107,11 +107,8 @@ static bool recover(struct walk *walk, const struct native_frame *frame,
 		return stack_memory_read(&walk->memory, *out_outside, ADDRESS_BYTES, out);
 	case RULE_VALUE_EXPRESSION:
 		return compute(walk, frame->module, number, &cfa, out, out_outside);
-	case RULE_UNDEFINED:
+	default: /* undefined */
 		*out = 0;
-		return true;
-	default:
-		*out = reg == REGISTER_STACK_POINTER ? cfa : walk->registers[reg];
 		return true;
 	}
 }
@@ -136,9 +133,14 @@ static enum step step_by_row(struct walk *walk, struct native_frame *frame,
 		return end_with(walk, NATIVE_STACK_COMPLETE);
 	if (frame->frame_end <= frame->stack_pointer)
 		return end_with(walk, NATIVE_STACK_BROKEN);
-	for (int reg = 0; reg < REGISTER_COUNT; reg++)
+	memcpy(callers, walk->registers, sizeof(callers));
+	callers[REGISTER_STACK_POINTER] = frame->frame_end;
+	for (uint32_t left = row->changed; left != 0; left &= left - 1) {
+		const int reg = __builtin_ctz(left);
+
 		if (!recover(walk, frame, row, reg, &callers[reg], &outside))
 			return end_outside(walk, outside);
+	}
 	if (callers[REGISTER_STACK_POINTER] <= frame->stack_pointer)
 		return end_with(walk, NATIVE_STACK_BROKEN); /* a handler on a stack of its own */
 	memcpy(walk->registers, callers, sizeof(callers));

@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <gnu/libc-version.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +26,7 @@ static inline const char *libc_path(void)
 {
 	Dl_info info;
 
-	assert(dladdr((const void *)(uintptr_t)gnu_get_libc_version, &info) != 0);
+	assert(dladdr(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"), &info) != 0);
 	return info.dli_fname;
 }
 

@@ -51,6 +51,7 @@ static struct printed_list read_printed(const char *path, const char *options)
 		char section[32];
 		char name[512];
 
+		/* NOLINTNEXTLINE(cert-err34-c): numbers as readelf prints them */
 		if (sscanf(line, " %*d: %llx %31s %31s %*s %*s %31s %511s", &start, size, type,
 		           section, name) != 5 ||
 		    (strcmp(type, "FUNC") != 0 && strcmp(type, "IFUNC") != 0) ||

@@ -44,7 +44,7 @@ KEPT int NAME(leaf)(int number)
 
 KEPT int NAME(big_locals)(int number)
 {
-	char bytes[20000];
+	unsigned char bytes[20000];
 
 	memset(bytes, number, sizeof(bytes));
 	sink = bytes[number % 100];
@@ -55,7 +55,7 @@ KEPT int NAME(big_locals)(int number)
 
 KEPT int NAME(with_alloca)(int number)
 {
-	char *bytes = alloca((size_t)(number % 500) + 16);
+	unsigned char *bytes = alloca((size_t)(number % 500) + 16);
 
 	bytes[3] = 1;
 	sink = bytes[number % 16];
