@@ -144,15 +144,21 @@ static int settle_owner(int fd, const char *store, struct identity *out, struct 
 
 /* ---- the mount namespace ---- */
 
+static int leave_mounts(struct error *err)
+{
+	if (unshare(CLONE_NEWNS) < 0)
+		return error_set_errno(err, errno, "a mount namespace of our own");
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return error_set_errno(err, errno, "make mounts our own");
+	return 0;
+}
+
+/* The folder was opened in our namespace. */
 static int bind_store(int fd, struct error *err)
 {
 	char source[64];
 
 	(void)snprintf(source, sizeof(source), "/proc/self/fd/%d", fd);
-	if (unshare(CLONE_NEWNS) < 0)
-		return error_set_errno(err, errno, "a mount namespace of our own");
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return error_set_errno(err, errno, "make mounts our own");
 	if (mount(source, MOUNT_PLACE, NULL, MS_BIND, NULL) < 0)
 		return error_set_errno(err, errno, "mount the store on " MOUNT_PLACE);
 	return 0;
@@ -192,6 +198,8 @@ static int drop_as_root(const char *store, char path[static PATH_MAX], struct er
 	CLEANUP(close_p) int fd = -1;
 	struct identity to;
 
+	if (leave_mounts(err) < 0)
+		return -1;
 	if (mkdir(store, FOLDER_MODE) < 0 && errno != EEXIST)
 		return error_set_errno(err, errno, "%s", store);
 	fd = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -214,7 +214,7 @@ int server_announce(const struct server *server, struct error *err)
 		return -1;
 	log_info("vramscope %s listens on http://%s%s%s:%u%s, store in %s", version_text(),
 	         is_ipv6 ? "[" : "", address[0] ? address : "localhost", is_ipv6 ? "]" : "", port,
-	         options->path_prefix, options->storage_path);
+	         options->path_prefix, options->texts[OPTION_ID_storage_path]);
 	notify_send("READY=1");
 	return 0;
 }
