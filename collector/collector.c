@@ -22,6 +22,14 @@
 #define TICK_DRAINS_MAX   256      /* of EVENT_DRAIN_USUAL: a storm does not hold up a tick */
 #define HOSTNAME_BYTES    256
 
+/* What a descriptor that is readable means. */
+enum wait_reason {
+	WAIT_EVENTS,
+	WAIT_STOP,
+};
+
+#define WAITED_FOR 3 /* descriptors */
+
 struct collector {
 	struct collector_options options;
 	struct call_stacks *stacks;
@@ -32,6 +40,7 @@ struct collector {
 	struct tick_clock clock;
 	int64_t first_metrics_mono_ns; /* 0: they were handed on */
 	bool has_ended;                /* the source has */
+	bool is_stopped;               /* somebody said so */
 	int epoll;
 	int stop; /* an eventfd */
 	char hostname[HOSTNAME_BYTES];
@@ -261,13 +270,6 @@ static int tick(struct collector *collector, struct stack_profile_time time, str
 	return 0;
 }
 
-static bool is_told_to_stop(const struct collector *collector)
-{
-	uint64_t count;
-
-	return read(collector->stop, &count, sizeof(count)) == (ssize_t)sizeof(count);
-}
-
 static int64_t wait_ns(const struct collector *collector)
 {
 	const int64_t metrics_ns = collector->first_metrics_mono_ns - clock_mono_ns();
@@ -280,16 +282,17 @@ static int64_t wait_ns(const struct collector *collector)
 }
 
 /* Waits for events, the next tick or the end. */
-static int wait_for_something(const struct collector *collector, struct error *err)
+static int wait_for_something(struct collector *collector, struct error *err)
 {
-	struct epoll_event events[2];
-	const int64_t wait_ms = (wait_ns(collector) + NS_PER_MS - 1) / NS_PER_MS;
+	const bool can_wait = collector->options.source.descriptor >= 0;
+	const int64_t wait_ms = can_wait ? (wait_ns(collector) + NS_PER_MS - 1) / NS_PER_MS : 0;
+	struct epoll_event events[WAITED_FOR];
+	const int count = epoll_wait(collector->epoll, events, WAITED_FOR, (int)wait_ms);
 
-	if (collector->options.source.descriptor < 0)
-		return 0;
-	if (epoll_wait(collector->epoll, events, ARRAY_LENGTH(events), (int)wait_ms) < 0 &&
-	    errno != EINTR)
+	if (count < 0 && errno != EINTR)
 		return error_set_errno(err, errno, "waiting for driver calls");
+	for (int i = 0; i < count; i++)
+		collector->is_stopped |= events[i].data.u32 == WAIT_STOP;
 	return 0;
 }
 
@@ -297,7 +300,7 @@ int collector_run(struct collector *collector, struct error *err)
 {
 	tick_clock_init(&collector->clock, collector->options.interval_ns, clock_unix_ns());
 	collector->first_metrics_mono_ns = clock_mono_ns() + NS_PER_S;
-	while (!collector->has_ended && !is_told_to_stop(collector)) {
+	while (!collector->has_ended && !collector->is_stopped) {
 		if (wait_for_something(collector, err) < 0 || drain(collector, 1, err) < 0)
 			return -1;
 		if (collector->first_metrics_mono_ns != 0 &&
@@ -320,9 +323,10 @@ void collector_stop(struct collector *collector)
 
 /* ---- life ---- */
 
-static int add_descriptor(const struct collector *collector, int descriptor, struct error *err)
+static int add_descriptor(const struct collector *collector, int descriptor,
+                          enum wait_reason reason, struct error *err)
 {
-	struct epoll_event interest = { .events = EPOLLIN };
+	struct epoll_event interest = { .events = EPOLLIN, .data.u32 = reason };
 
 	if (epoll_ctl(collector->epoll, EPOLL_CTL_ADD, descriptor, &interest) < 0)
 		return error_set_errno(err, errno, "waiting for driver calls");
@@ -335,11 +339,14 @@ static int open_descriptors(struct collector *collector, struct error *err)
 	collector->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (collector->epoll < 0 || collector->stop < 0)
 		return error_set_errno(err, errno, "waiting for driver calls");
-	if (add_descriptor(collector, collector->stop, err) < 0)
+	if (add_descriptor(collector, collector->stop, WAIT_STOP, err) < 0)
+		return -1;
+	if (collector->options.stop_descriptor > 0 &&
+	    add_descriptor(collector, collector->options.stop_descriptor, WAIT_STOP, err) < 0)
 		return -1;
 	if (collector->options.source.descriptor < 0)
 		return 0;
-	return add_descriptor(collector, collector->options.source.descriptor, err);
+	return add_descriptor(collector, collector->options.source.descriptor, WAIT_EVENTS, err);
 }
 
 static const char *hostname_of(struct collector *collector)

@@ -40,6 +40,7 @@ struct collector_options {
 	/* Prometheus text; NULL: nobody wants it */
 	void (*metrics)(void *context, struct str text);
 	void *metrics_context;
+	int stop_descriptor; /* readable: stop; 0: none */
 };
 
 struct collector;

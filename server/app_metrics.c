@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "collector/live/gpu_metrics.h"
 #include "server/app.h"
 #include "server/version.h"
 
@@ -185,4 +186,12 @@ void app_metrics_print_docs(struct strbuf *out)
 			strbuf_printf(out, "%s%s", j > 0 ? ", " : "", rows[i].labels[j]);
 		strbuf_printf(out, " | %s |\n", rows[i].help);
 	}
+	strbuf_add_text(out, "\n## The collector's\n\n"
+	                     "From `collector/live/gpu_metrics.def`; served at `/metrics` of "
+	                     "`collector`, and behind the server's own by `run`. Labels of a "
+	                     "process: pid, comm, k8s_namespace, k8s_podname, "
+	                     "k8s_containername, k8s_node, cluster.\n\n"
+	                     "| metric | type | labels | what it is |\n"
+	                     "|---|---|---|---|\n");
+	gpu_metrics_print_docs(out);
 }

@@ -384,6 +384,22 @@ void gpu_metrics_format(const struct gpu_metrics *metrics, struct gpu_process_ta
 	free(text.processes);
 }
 
+void gpu_metrics_format_down(struct strbuf *out)
+{
+	const struct metrics_text text = { .out = out };
+
+	put_family(&text, GPU_METRIC_UP, 0);
+}
+
+void gpu_metrics_format_pushes(const struct named_count *outcomes, size_t count,
+                               uint64_t waiting_bytes, struct strbuf *out)
+{
+	const struct metrics_text text = { .out = out };
+
+	put_named(&text, GPU_METRIC_PUSHES, "outcome", outcomes, count);
+	put_family(&text, GPU_METRIC_PUSH_BYTES, waiting_bytes);
+}
+
 void gpu_metrics_print_docs(struct strbuf *out)
 {
 	for (size_t i = 0; i < GPU_METRIC_COUNT; i++)

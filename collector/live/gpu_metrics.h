@@ -51,5 +51,12 @@ void gpu_metrics_format(const struct gpu_metrics *metrics, struct gpu_process_ta
                         const struct stack_table *stacks, const struct collector_health *health,
                         struct strbuf *out);
 
+/* What there is to say where nothing is watched. */
+void gpu_metrics_format_down(struct strbuf *out);
+
+/* What became of the profiles that were handed on, by outcome, and what still waits. */
+void gpu_metrics_format_pushes(const struct named_count *outcomes, size_t count,
+                               uint64_t waiting_bytes, struct strbuf *out);
+
 /* The rows of docs/metrics.md. */
 void gpu_metrics_print_docs(struct strbuf *out);

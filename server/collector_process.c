@@ -1,0 +1,183 @@
+#include "server/collector_process.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "collector/collector.h"
+#include "collector/kernel_source.h"
+#include "server/http/notify.h"
+#include "server/options.h"
+
+#define RETRY_FIRST_NS  (500 * NS_PER_MS) /* guesses, as are the three below */
+#define RETRY_MOST_NS   (30 * NS_PER_S)
+#define LAST_MOMENTS_NS (5 * NS_PER_S)
+#define TEXT_MAX        ((size_t)33 << 20)
+
+/* What runs; torn down in the reverse order of its making, but for the end's own order. */
+struct collecting {
+	const struct collector_process *process;
+	struct push_queue *queue;
+	struct collector *collector;
+	int signals; /* readable when it should end */
+	struct strbuf text;
+};
+
+void collector_process_prepare(const struct options *options)
+{
+	sigset_t signals;
+
+	(void)sigemptyset(&signals);
+	(void)sigaddset(&signals, SIGTERM);
+	(void)sigaddset(&signals, SIGINT);
+	(void)sigaddset(&signals, SIGHUP);
+	/* before any thread starts: all inherit it */
+	(void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	(void)signal(SIGPIPE, SIG_IGN);
+	log_set_format((enum log_format)options->log_format);
+	log_set_level((enum log_level)options->log_level);
+	log_name_thread("collector");
+}
+
+void collector_process_stop(void)
+{
+	(void)kill(getpid(), SIGTERM);
+}
+
+static int open_signals(enum collector_role role, int *out, struct error *err)
+{
+	sigset_t signals;
+
+	(void)sigemptyset(&signals);
+	(void)sigaddset(&signals, SIGTERM);
+	if (role == COLLECTOR_ALONE)
+		(void)sigaddset(&signals, SIGINT);
+	*out = signalfd(-1, &signals, SFD_CLOEXEC);
+	return *out < 0 ? error_set_errno(err, errno, "waiting for signals") : 0;
+}
+
+/* ---- metrics ---- */
+
+static void put_pushes(const struct collecting *collecting, struct strbuf *out)
+{
+	const struct push_queue_counts counts = push_queue_counts(collecting->queue);
+	const struct named_count outcomes[] = {
+		{ "delivered", counts.delivered },
+		{ "retried", counts.retried },
+		{ "refused", counts.refused },
+		{ "dropped", counts.dropped },
+	};
+
+	gpu_metrics_format_pushes(outcomes, ARRAY_LENGTH(outcomes), counts.waiting_bytes, out);
+}
+
+static void take_metrics(void *context, struct str text)
+{
+	struct collecting *collecting = context;
+	const struct collector_process *process = collecting->process;
+
+	strbuf_reset(&collecting->text);
+	strbuf_add_str(&collecting->text, text);
+	put_pushes(collecting, &collecting->text);
+	if (!strbuf_overflowed(&collecting->text))
+		process->metrics(process->context, strbuf_view(&collecting->text));
+}
+
+/* ---- life ---- */
+
+/* Nothing can be watched: says so to whoever asks, and waits for the end. */
+static int wait_without(struct collecting *collecting, const struct error *why)
+{
+	struct signalfd_siginfo signal;
+
+	log_warn("GPU memory is not watched: %s; the server goes on without", why->message);
+	strbuf_reset(&collecting->text);
+	gpu_metrics_format_down(&collecting->text);
+	collecting->process->metrics(collecting->process->context, strbuf_view(&collecting->text));
+	while (read(collecting->signals, &signal, sizeof(signal)) < 0 && errno == EINTR)
+		continue;
+	return 0;
+}
+
+static int open_source(const struct options *options, struct event_source *out, struct error *err)
+{
+	if (options->collector_replay[0] || options->collector_record[0])
+		return error_set(err, ERROR_UNIMPLEMENTED,
+		                 "-collector.replay and -collector.record are not there yet");
+	return kernel_source_open(
+		&(struct kernel_source_options){
+			.storm_limit = options->collector_storm_limit < UINT32_MAX
+	                                       ? (uint32_t)options->collector_storm_limit
+	                                       : 0,
+		},
+		out, err);
+}
+
+static int open_collector(struct collecting *collecting, struct error *err)
+{
+	const struct options *options = collecting->process->options;
+	struct collector_options wanted = {
+		.interval_ns = options->collector_interval_ns,
+		.service_suffix = options->collector_service_suffix,
+		.cluster = options->collector_cluster,
+		.has_pid_label = options->collector_pid_label,
+		.python_internals = (enum python_internals)options->collector_python_internals,
+		.unnamed = options->collector_raw_addresses ? FRAME_UNNAMED_ADDRESS
+		                                            : FRAME_UNNAMED_MODULE,
+		.symbol_cache_bytes = (size_t)options->collector_symbol_cache_bytes,
+		.sink = push_queue_sink(collecting->queue),
+		.metrics = take_metrics,
+		.metrics_context = collecting,
+		.stop_descriptor = collecting->signals,
+	};
+
+	if (wanted.interval_ns < NS_PER_S)
+		return error_set(err, ERROR_INVALID, "-collector.interval is less than 1s");
+	if (open_source(options, &wanted.source, err) < 0)
+		return -1;
+	return collector_open(&wanted, &collecting->collector, err);
+}
+
+static int collect(struct collecting *collecting, struct error *err)
+{
+	if (open_collector(collecting, err) < 0)
+		return collecting->process->role == COLLECTOR_OF_RUN && err->code != ERROR_INVALID
+		               ? wait_without(collecting, err)
+		               : -1;
+	log_info("watching the CUDA driver, a tick each %lld s",
+	         (long long)(collecting->process->options->collector_interval_ns / NS_PER_S));
+	if (collecting->process->role == COLLECTOR_ALONE)
+		notify_send("READY=1");
+	return collector_run(collecting->collector, err);
+}
+
+int collector_process_run(const struct collector_process *process)
+{
+	struct collecting collecting = { .process = process, .signals = -1 };
+	struct error err = { 0 };
+	int status = -1;
+
+	strbuf_init(&collecting.text, TEXT_MAX);
+	collecting.queue = push_queue_new(&(struct push_queue_options){
+		.transport = process->transport,
+		.max_bytes = (size_t)process->options->push_max_bytes,
+		.retry_first_ns = RETRY_FIRST_NS,
+		.retry_most_ns = RETRY_MOST_NS,
+		.last_moments_ns = LAST_MOMENTS_NS,
+	});
+	if (open_signals(process->role, &collecting.signals, &err) == 0)
+		status = collect(&collecting, &err);
+	if (status < 0)
+		log_error("%s", err.message);
+	push_queue_free(collecting.queue);
+	process->delivered(process->context);
+	collector_close(collecting.collector);
+	if (collecting.signals >= 0)
+		(void)close(collecting.signals);
+	strbuf_fini(&collecting.text);
+	return status < 0 ? 1 : 0;
+}

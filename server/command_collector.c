@@ -1,0 +1,65 @@
+/*
+ * vramscope collector: the GPU memory of this machine's processes, to a server elsewhere.
+ */
+#include <stdio.h>
+
+#include "base/log.h"
+#include "server/collector_process.h"
+#include "server/command.h"
+#include "server/command_options.h"
+#include "server/http/metrics_port.h"
+#include "server/push/push_http.h"
+
+static void show_metrics(void *context, struct str text)
+{
+	if (context)
+		metrics_port_set(context, text);
+}
+
+static void keep_port(void *context)
+{
+	(void)context; /* it answers until the end */
+}
+
+static int collect(const struct options *options)
+{
+	CLEANUP(push_http_freep) struct push_http *http = NULL;
+	CLEANUP(metrics_port_closep) struct metrics_port *port = NULL;
+	struct error err = { 0 };
+
+	if (push_http_open(options->push_url, options->push_tenant, &http, &err) < 0) {
+		log_error("-push.url: %s", err.message);
+		return EXIT_USAGE;
+	}
+	if (options->metrics_listen[0]) {
+		if (metrics_port_open(options->metrics_listen, &port, &err) < 0) {
+			log_error("-metrics.listen: %s", err.message);
+			return 1;
+		}
+		log_info("metrics on port %u", metrics_port_number(port));
+	}
+	return collector_process_run(&(struct collector_process){
+		.options = options,
+		.role = COLLECTOR_ALONE,
+		.transport = push_http_transport(http),
+		.metrics = show_metrics,
+		.delivered = keep_port,
+		.context = port,
+	});
+}
+
+int command_collector(int argc, char **argv)
+{
+	CLEANUP(options_freep) struct options *options = NULL;
+	int status;
+
+	if (!command_options("collector", argc, argv, &options, &status))
+		return status;
+	if (!options->push_url[0]) {
+		(void)fputs("vramscope: collector needs -push.url, the server to send to\n",
+		            stderr);
+		return EXIT_USAGE;
+	}
+	collector_process_prepare(options);
+	return collect(options);
+}

@@ -1,0 +1,154 @@
+/*
+ * vramscope run: a server, and the GPU memory of this machine's processes in it.
+ *
+ *	options -> socket pair -> fork
+ *	parent: gives its privileges up, serves; stores what comes over the link
+ *	child:  keeps them, opens no port, reads nothing that came over the network
+ *
+ * Whoever ends first, the other drains and ends too.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "server/collector_process.h"
+#include "server/command.h"
+#include "server/command_options.h"
+#include "server/privileges.h"
+#include "server/push/link_receiver.h"
+#include "server/push/link_sender.h"
+#include "server/server_process.h"
+
+#define CHILD_WAIT_MS 30000 /* detaching from the driver may take 20 s */
+
+struct halves {
+	struct options *options;
+	int argc;
+	char **argv;
+	int fd; /* of the link */
+};
+
+/* ---- the collector half ---- */
+
+/* The link, while there is one. */
+struct link_end {
+	struct link_sender *sender;
+};
+
+static void send_metrics(void *context, struct str text)
+{
+	const struct link_end *link = context;
+
+	link_sender_metrics(link->sender, text);
+}
+
+/* The server half need not wait for the probes to be detached. */
+static void close_link(void *context)
+{
+	struct link_end *link = context;
+
+	link_sender_free(link->sender);
+	link->sender = NULL;
+}
+
+static int run_collector(const struct halves *halves)
+{
+	struct link_end link;
+
+	collector_process_prepare(halves->options);
+	link.sender = link_sender_new(&(struct link_sender_options){
+		.fd = halves->fd,
+		.stop = collector_process_stop,
+	});
+	return collector_process_run(&(struct collector_process){
+		.options = halves->options,
+		.role = COLLECTOR_OF_RUN,
+		.transport = link_sender_transport(link.sender),
+		.metrics = send_metrics,
+		.delivered = close_link,
+		.context = &link,
+	});
+}
+
+/* ---- the server half ---- */
+
+static int run_server(const struct halves *halves)
+{
+	CLEANUP(link_receiver_freep) struct link_receiver *receiver = NULL;
+	struct server_companion companion;
+	char store[PATH_MAX];
+	struct error err = { 0 };
+
+	receiver = link_receiver_new(halves->fd, halves->options->push_tenant);
+	if (privileges_drop(halves->options->storage_path, store, &err) < 0) {
+		log_error("giving privileges up: %s", err.message);
+		return 1;
+	}
+	/* where it is opened; the option itself stays what it is, also when it is read again */
+	halves->options->storage_path = store;
+	companion = link_receiver_companion(receiver);
+	return server_process_run(&(struct server_process){
+		.options = halves->options,
+		.argc = halves->argc,
+		.argv = halves->argv,
+		.companion = &companion,
+	});
+}
+
+/* The link is closed: the other half ends by itself. */
+static void wait_for(pid_t child)
+{
+	const int process = (int)syscall(SYS_pidfd_open, child, 0);
+	struct pollfd ended = { .fd = process, .events = POLLIN };
+	int status = 0;
+
+	if (process < 0)
+		return;
+	if (poll(&ended, 1, CHILD_WAIT_MS) == 1)
+		(void)waitpid(child, &status, 0);
+	else
+		log_warn("the collector half has not ended yet; leaving it");
+	(void)close(process);
+}
+
+static int run_both(struct options *options, int argc, char **argv)
+{
+	struct halves halves = { .options = options, .argc = argc, .argv = argv };
+	int link[2];
+	pid_t child;
+	int status;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, link) < 0) {
+		log_error("making the link of both halves: %s", strerrordesc_np(errno));
+		return 1;
+	}
+	child = fork();
+	if (child < 0) {
+		log_error("starting the collector half: %s", strerrordesc_np(errno));
+		return 1;
+	}
+	halves.fd = link[child == 0];
+	(void)close(link[child != 0]);
+	if (child == 0)
+		return run_collector(&halves);
+	status = run_server(&halves);
+	wait_for(child);
+	return status;
+}
+
+int command_run(int argc, char **argv)
+{
+	CLEANUP(options_freep) struct options *options = NULL;
+	int status;
+
+	if (!command_options("run", argc, argv, &options, &status))
+		return status;
+	return run_both(options, argc, argv);
+}
