@@ -45,6 +45,11 @@ const struct elf_image *module_image(const struct module *module)
 	return &module->image;
 }
 
+const struct elf_image *module_debug_image(const struct module *module)
+{
+	return module->debug_image.bytes ? &module->debug_image : NULL;
+}
+
 bool module_bias(const struct module *module, uint64_t start, uint64_t offset, uint64_t *out_bias)
 {
 	return elf_image_bias(&module->image, start, offset, out_bias);

@@ -43,6 +43,9 @@ struct str module_build_id(const struct module *module);
 
 const struct elf_image *module_image(const struct module *module);
 
+/* The separate file with its symbols, or NULL. */
+const struct elf_image *module_debug_image(const struct module *module);
+
 /* What a mapping adds to the file's addresses; false when no segment is there. */
 bool module_bias(const struct module *module, uint64_t start, uint64_t offset, uint64_t *out_bias);
 

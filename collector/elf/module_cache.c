@@ -286,16 +286,28 @@ int module_cache_open_skeleton(struct module_cache *cache, struct str skeleton, 
 {
 	const struct module_identity identity = identity_of_bytes(skeleton);
 	struct module *module = find_identity(cache, &identity);
-	CLEANUP(mem_freep) char *path = NULL;
-	struct code_bytes bytes;
+	struct module_skeleton parts = { 0 };
+	struct error ignored;
+	int result;
 
 	if (module) {
 		*out = found(module);
 		return 0;
 	}
-	if (module_skeleton_read(skeleton, &bytes, &path, err) < 0)
+	if (module_skeleton_read(skeleton, &parts, err) < 0)
 		return -1;
-	return make_module(cache, &bytes, str_of(path), &identity, NULL, out, err);
+	result = make_module(cache, &parts.file, str_of(parts.path), &identity, NULL, &module, err);
+	parts.file = (struct code_bytes){ .descriptor = -1 }; /* taken */
+	if (result == 0 && parts.debug.size > 0 && !module->debug_image.bytes) {
+		module->debug_bytes = parts.debug;
+		parts.debug = (struct code_bytes){ .descriptor = -1 };
+		if (elf_image_init(&module->debug_image, &module->debug_bytes, &ignored) < 0)
+			module->debug_image.bytes = NULL;
+	}
+	module_skeleton_fini(&parts);
+	if (result == 0)
+		*out = module;
+	return result;
 }
 
 /* What the kernel maps is whole pages; the ELF header's section table is its end. */

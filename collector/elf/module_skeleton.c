@@ -14,14 +14,16 @@
 #define PATH_BYTES      4096
 #define INTERPRETER_MAX 4096 /* bytes of .PyRuntime: its offsets take less than 1024 */
 #define LEVEL           12
+#define FILES           2 /* the module's, and the separate one of its symbols */
 
 struct part {
 	uint64_t offset;
 	uint64_t length;
 };
 
+/* What is kept of one file. */
 struct part_list {
-	const struct module *module;
+	const struct elf_image *image;
 	uint64_t file_size;
 	size_t count;
 	struct part parts[MODULE_SKELETON_PARTS];
@@ -54,22 +56,15 @@ static void add_headers(struct part_list *list, const struct elf_image *image)
 	add_section(list, &image->notes);
 }
 
-static void add_data(struct part_list *list, uint64_t address, uint64_t length)
-{
-	uint64_t offset;
-
-	if (module_offset(list->module, address, &offset))
-		add_part(list, offset, length);
-}
-
-static void add_interpreter(struct part_list *list)
+/* Initialised data that the file exports. */
+static void add_export(struct part_list *list, const char *name, uint64_t length)
 {
 	uint64_t address;
+	uint64_t offset;
 
-	if (module_export(list->module, "_PyRuntime", &address))
-		add_data(list, address, INTERPRETER_MAX);
-	if (module_export(list->module, "Py_Version", &address))
-		add_data(list, address, sizeof(uint64_t));
+	if (elf_image_export(list->image, name, &address) &&
+	    elf_image_offset(list->image, address, &offset))
+		add_part(list, offset, length);
 }
 
 static int compare_parts(const void *a, const void *b)
@@ -100,17 +95,19 @@ static void join_parts(struct part_list *list)
 
 static void collect(struct part_list *list, const struct elf_image *image)
 {
+	list->image = image;
 	list->file_size = image->bytes->size;
 	add_headers(list, image);
-	add_section(list, &image->eh_frame_header);
-	add_section(list, &image->eh_frame);
 	add_section(list, &image->symtab.table);
 	add_section(list, &image->symtab.names);
 	add_section(list, &image->dynsym.table);
 	add_section(list, &image->dynsym.names);
 	add_section(list, &image->gnu_hash);
 	add_section(list, &image->debug_data);
-	add_interpreter(list);
+	add_section(list, &image->eh_frame_header);
+	add_section(list, &image->eh_frame);
+	add_export(list, "_PyRuntime", INTERPRETER_MAX);
+	add_export(list, "Py_Version", sizeof(uint64_t));
 	join_parts(list);
 }
 
@@ -121,33 +118,45 @@ static void put_varint(struct strbuf *out, uint64_t number)
 	strbuf_add(out, bytes, varint_write(bytes, number));
 }
 
-static int write_parts(const struct part_list *list, const struct code_bytes *bytes,
-                       struct strbuf *out, struct error *err)
+static void put_places(const struct part_list *list, struct strbuf *out)
+{
+	uint64_t end = 0;
+
+	put_varint(out, list->file_size);
+	put_varint(out, list->count);
+	for (size_t i = 0; i < list->count; i++) {
+		put_varint(out, list->parts[i].offset - end);
+		put_varint(out, list->parts[i].length);
+		end = list->parts[i].offset + list->parts[i].length;
+	}
+}
+
+static int put_parts(const struct part_list *list, struct strbuf *data, struct error *err)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const struct part *part = &list->parts[i];
+		char *to = strbuf_reserve(data, (size_t)part->length);
+
+		if (!to)
+			return error_set(err, ERROR_TOO_LARGE, "a skeleton of more than %zu bytes",
+			                 MODULE_SKELETON_MAX);
+		if (!code_bytes_get(list->image->bytes, part->offset, to, (size_t)part->length))
+			return error_set(err, ERROR_IO, "the file has become shorter");
+		strbuf_advance(data, (size_t)part->length);
+	}
+	return 0;
+}
+
+/* The lists of both files: the second may be empty. */
+static int put_files(const struct part_list *lists, struct strbuf *out, struct error *err)
 {
 	struct strbuf data;
-	uint64_t end = 0;
 	int result = 0;
 
 	strbuf_init(&data, MODULE_SKELETON_MAX);
-	put_varint(out, list->count);
-	for (size_t i = 0; i < list->count; i++) {
-		const struct part *part = &list->parts[i];
-		char *to = strbuf_reserve(&data, (size_t)part->length);
-
-		put_varint(out, part->offset - end);
-		put_varint(out, part->length);
-		end = part->offset + part->length;
-		if (!to) {
-			result = error_set(err, ERROR_TOO_LARGE,
-			                   "a skeleton of more than %zu bytes",
-			                   MODULE_SKELETON_MAX);
-			break;
-		}
-		if (!code_bytes_get(bytes, part->offset, to, (size_t)part->length)) {
-			result = error_set(err, ERROR_IO, "the file has become shorter");
-			break;
-		}
-		strbuf_advance(&data, (size_t)part->length);
+	for (int i = 0; i < FILES && result == 0; i++) {
+		put_places(&lists[i], out);
+		result = put_parts(&lists[i], &data, err);
 	}
 	if (result == 0)
 		zstd_pack(strbuf_view(&data), LEVEL, out);
@@ -157,38 +166,55 @@ static int write_parts(const struct part_list *list, const struct code_bytes *by
 
 int module_skeleton_write(const struct module *module, struct strbuf *out, struct error *err)
 {
-	CLEANUP(mem_freep) struct part_list *list = mem_zalloc(1, sizeof(*list));
-	const struct elf_image *image = module_image(module);
+	CLEANUP(mem_freep) struct part_list *lists = mem_zalloc(FILES, sizeof(*lists));
+	const struct elf_image *debug = module_debug_image(module);
 	const struct str path = str_first(module_path(module), PATH_BYTES);
 
-	list->module = module;
-	collect(list, image);
+	collect(&lists[0], module_image(module));
+	if (debug)
+		collect(&lists[1], debug);
 	strbuf_add(out, MAGIC, MAGIC_BYTES);
 	put_varint(out, path.length);
 	strbuf_add_str(out, path);
-	put_varint(out, list->file_size);
-	if (write_parts(list, image->bytes, out, err) < 0)
+	if (put_files(lists, out, err) < 0)
 		return -1;
 	if (strbuf_overflowed(out))
 		return error_set(err, ERROR_TOO_LARGE, "no room for the skeleton of a module");
 	return 0;
 }
 
-/* What stands in front of the parts' bytes. */
-struct skeleton {
-	struct str path;
+void module_skeleton_fini(struct module_skeleton *skeleton)
+{
+	free(skeleton->path);
+	code_bytes_fini(&skeleton->file);
+	code_bytes_fini(&skeleton->debug);
+	skeleton->path = NULL;
+}
+
+/* The places of one file's parts, as they were read. */
+struct places {
 	uint64_t file_size;
-	uint64_t part_count;
-	struct code_range *ranges;
-	uint64_t total; /* bytes of all parts */
+	uint64_t count;
+	struct code_range *ranges; /* their data is not there yet */
+	uint64_t total;            /* bytes of all of them */
+};
+
+/* What stands in front of the parts' bytes. */
+struct head {
+	struct str path;
+	struct places files[FILES];
 	struct str packed;
 };
 
-static bool read_ranges(const uint8_t **at, const uint8_t *end, struct skeleton *out)
+static bool take_places(const uint8_t **at, const uint8_t *end, struct places *out)
 {
 	uint64_t place = 0;
 
-	for (uint64_t i = 0; i < out->part_count; i++) {
+	if (!varint_read(at, end, &out->file_size) || !varint_read(at, end, &out->count) ||
+	    out->count > MODULE_SKELETON_PARTS)
+		return false;
+	out->ranges = mem_zalloc(out->count + 1, sizeof(*out->ranges));
+	for (uint64_t i = 0; i < out->count; i++) {
 		uint64_t gap;
 		uint64_t length;
 
@@ -203,7 +229,7 @@ static bool read_ranges(const uint8_t **at, const uint8_t *end, struct skeleton 
 	return true;
 }
 
-static bool read_head(struct str bytes, struct skeleton *out)
+static bool take_head(struct str bytes, struct head *out)
 {
 	const uint8_t *at = (const uint8_t *)bytes.data;
 	const uint8_t *end = at + bytes.length;
@@ -217,40 +243,54 @@ static bool read_head(struct str bytes, struct skeleton *out)
 		return false;
 	out->path = str_make(at, path_length);
 	at += path_length;
-	if (!varint_read(&at, end, &out->file_size) || !varint_read(&at, end, &out->part_count) ||
-	    out->part_count > MODULE_SKELETON_PARTS)
-		return false;
-	out->ranges = mem_zalloc(out->part_count + 1, sizeof(*out->ranges));
-	if (!read_ranges(&at, end, out))
-		return false;
+	for (int i = 0; i < FILES; i++)
+		if (!take_places(&at, end, &out->files[i]))
+			return false;
 	out->packed = str_make(at, (size_t)(end - at));
 	return true;
 }
 
-int module_skeleton_read(struct str skeleton, struct code_bytes *out_bytes, char **out_path,
-                         struct error *err)
+/* Hands the ranges their bytes, which are copied, and makes a file of them. */
+static void make_file(struct places *places, const char *data, struct code_bytes *out)
 {
-	CLEANUP(arena_freep) struct arena *arena = arena_new(MODULE_SKELETON_MAX + 4096, NULL);
-	struct skeleton head = { 0 };
-	struct str data;
-	uint8_t *storage;
+	uint8_t *storage = (uint8_t *)mem_strndup(data, (size_t)places->total);
 	size_t at = 0;
 
-	if (!read_head(skeleton, &head)) {
-		free(head.ranges);
-		return error_set(err, ERROR_CORRUPT, "not the skeleton of a module");
+	for (uint64_t i = 0; i < places->count; i++) {
+		places->ranges[i].data = storage + at;
+		at += places->ranges[i].length;
 	}
-	if (zstd_unpack(head.packed, (size_t)head.total, arena, &data, err) < 0 ||
-	    data.length != head.total) {
-		free(head.ranges);
+	code_bytes_init_ranges(out, places->file_size, TAKE(places->ranges), places->count,
+	                       storage);
+}
+
+static int take_files(struct head *head, struct module_skeleton *out, struct error *err)
+{
+	const uint64_t total = head->files[0].total + head->files[1].total;
+	CLEANUP(arena_freep) struct arena *arena = arena_new((size_t)total + 4096, NULL);
+	struct str data;
+
+	if (total > MODULE_SKELETON_MAX ||
+	    zstd_unpack(head->packed, (size_t)total, arena, &data, err) < 0 || data.length != total)
 		return error_set(err, ERROR_CORRUPT, "the skeleton of a module is damaged");
-	}
-	storage = (uint8_t *)mem_strndup(data.data, data.length);
-	for (uint64_t i = 0; i < head.part_count; i++) {
-		head.ranges[i].data = storage + at;
-		at += head.ranges[i].length;
-	}
-	code_bytes_init_ranges(out_bytes, head.file_size, head.ranges, head.part_count, storage);
-	*out_path = mem_strndup(head.path.data, head.path.length);
+	*out = (struct module_skeleton){
+		.path = mem_strndup(head->path.data, head->path.length),
+	};
+	make_file(&head->files[0], data.data, &out->file);
+	make_file(&head->files[1], data.data + head->files[0].total, &out->debug);
 	return 0;
+}
+
+int module_skeleton_read(struct str bytes, struct module_skeleton *out, struct error *err)
+{
+	struct head head = { 0 };
+	int result;
+
+	if (take_head(bytes, &head))
+		result = take_files(&head, out, err);
+	else
+		result = error_set(err, ERROR_CORRUPT, "not the skeleton of a module");
+	for (int i = 0; i < FILES; i++)
+		free(head.files[i].ranges);
+	return result;
 }

@@ -4,7 +4,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/mem.h"
 #include "collector/elf/module_cache.h"
 #include "collector/elf/module_skeleton.h"
 #include "collector/elf/symbol_index.h"
@@ -28,20 +27,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP(module_cache_freep)
 	struct module_cache *cache = module_cache_new(MODULE_SYMBOL_BYTES_USUAL);
-	CLEANUP(mem_freep) char *path = NULL;
 	const struct str skeleton = str_make(data, size);
 	char text[SYMBOL_NAME_MAX + 1];
-	struct code_bytes bytes;
+	struct module_skeleton parts;
 	struct module *module;
 	struct error err;
 	uint64_t start;
 
-	if (module_skeleton_read(skeleton, &bytes, &path, &err) < 0) {
+	if (module_skeleton_read(skeleton, &parts, &err) < 0) {
 		assert(err.code == ERROR_CORRUPT);
 		return 0;
 	}
-	read_all(&bytes);
-	code_bytes_fini(&bytes);
+	read_all(&parts.file);
+	read_all(&parts.debug);
+	module_skeleton_fini(&parts);
 	if (module_cache_open_skeleton(cache, skeleton, &module, &err) < 0)
 		return 0;
 	(void)module_row(module, module_image(module)->base + 0x100);

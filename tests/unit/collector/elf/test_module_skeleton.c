@@ -86,6 +86,23 @@ static void a_skeleton_answers_as_its_file(void **state)
 	free_pair(&pair);
 }
 
+/* Where the C library's symbols lie in a separate file, its skeleton has them too. */
+static void a_skeleton_has_the_symbols_of_the_separate_file(void **state)
+{
+	const struct elf_image *image;
+	struct pair pair;
+
+	(void)state;
+	make_pair(&pair, libc_path());
+	image = module_image(pair.file);
+	assert_int_equal(module_debug_image(pair.file) != NULL,
+	                 module_debug_image(pair.copy) != NULL);
+	for (uint32_t i = 0; i < image->segment_count; i++)
+		for (uint64_t at = 0; at < image->segments[i].file_size; at += 1009)
+			compare(&pair, image->segments[i].address + at);
+	free_pair(&pair);
+}
+
 static void a_skeleton_keeps_what_an_interpreter_says_of_itself(void **state)
 {
 	const char *path = python_path();
@@ -113,23 +130,20 @@ static void a_skeleton_keeps_what_an_interpreter_says_of_itself(void **state)
 
 static void what_is_no_skeleton_is_refused(void **state)
 {
-	struct code_bytes bytes;
+	struct module_skeleton parts;
 	struct error err = { 0 };
 	struct pair pair;
-	char *path = NULL;
 
 	(void)state;
-	assert_int_equal(module_skeleton_read(STR(""), &bytes, &path, &err), -1);
-	assert_int_equal(module_skeleton_read(STR("VSKL\x02"), &bytes, &path, &err), -1);
+	assert_int_equal(module_skeleton_read(STR(""), &parts, &err), -1);
+	assert_int_equal(module_skeleton_read(STR("VSKL\x02"), &parts, &err), -1);
 	assert_int_equal(err.code, ERROR_CORRUPT);
 	make_pair(&pair, own_path());
 	for (size_t cut = 0; cut < pair.skeleton.length; cut += 1 + cut / 5)
-		assert_int_equal(module_skeleton_read(str_make(pair.skeleton.data, cut), &bytes,
-		                                      &path, &err),
-		                 -1);
+		assert_int_equal(
+			module_skeleton_read(str_make(pair.skeleton.data, cut), &parts, &err), -1);
 	pair.skeleton.data[pair.skeleton.length / 2] ^= 0x10; /* zstd's checksum sees it */
-	assert_int_equal(module_skeleton_read(strbuf_view(&pair.skeleton), &bytes, &path, &err),
-	                 -1);
+	assert_int_equal(module_skeleton_read(strbuf_view(&pair.skeleton), &parts, &err), -1);
 	free_pair(&pair);
 }
 
@@ -137,6 +151,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_skeleton_answers_as_its_file),
+		cmocka_unit_test(a_skeleton_has_the_symbols_of_the_separate_file),
 		cmocka_unit_test(a_skeleton_keeps_what_an_interpreter_says_of_itself),
 		cmocka_unit_test(what_is_no_skeleton_is_refused),
 	};
