@@ -263,21 +263,29 @@ static bool runs(const char *interpreter, const char *option)
 	return system(command) == 0; /* NOLINT(concurrency-mt-unsafe): one thread */
 }
 
+#define INTERPRETERS_MAX 16
+
 /* Interpreters on the PATH, and those of VRAMSCOPE_TEST_PYTHONS (separated by colons). */
-static size_t find_interpreters(char (*names)[256], size_t capacity)
+static char interpreters[INTERPRETERS_MAX][256];
+static size_t interpreter_count;
+
+static int find_interpreters(void **state)
 {
 	const char *given = getenv("VRAMSCOPE_TEST_PYTHONS"); /* NOLINT(concurrency-mt-unsafe) */
 	struct str rest = given ? str_of(given) : STR("");
 	struct str name;
-	size_t count = 0;
 
-	while (given && count < capacity && str_split(&rest, ':', &name))
-		(void)snprintf(names[count++], sizeof(names[0]), "%.*s", STR_ARGS(name));
-	for (int minor = 8; minor <= 14 && count < capacity; minor++) {
-		(void)snprintf(names[count], sizeof(names[0]), "python3.%d", minor);
-		count += runs(names[count], NULL);
+	(void)state;
+	while (given && interpreter_count < INTERPRETERS_MAX && str_split(&rest, ':', &name))
+		(void)snprintf(interpreters[interpreter_count++], sizeof(interpreters[0]), "%.*s",
+		               STR_ARGS(name));
+	for (int minor = 8; minor <= 14 && interpreter_count < INTERPRETERS_MAX; minor++) {
+		char *to = interpreters[interpreter_count];
+
+		(void)snprintf(to, sizeof(interpreters[0]), "python3.%d", minor);
+		interpreter_count += runs(to, NULL);
 	}
-	return count;
+	return 0;
 }
 
 static void unwind_child(struct stopped *child, struct address_space *space)
@@ -299,26 +307,24 @@ static size_t count_trampolines(const struct native_stack *stack)
 static void stacks_of_interpreters_are_whole(void **state)
 {
 	static struct stopped child;
-	char names[16][256];
-	const size_t count = find_interpreters(names, 16);
 
 	(void)state;
-	if (count == 0) {
+	if (interpreter_count == 0) {
 		print_message("no python3.8 to python3.14 here\n");
 		skip();
 	}
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < interpreter_count; i++) {
 		CLEANUP(module_cache_freep)
 		struct module_cache *modules = module_cache_new(MODULE_SYMBOL_BYTES_USUAL);
 		CLEANUP(address_space_freep) struct address_space *space = NULL;
 		struct process_view view;
 		struct error err;
 
-		start(&child, names[i], NULL);
+		start(&child, interpreters[i], NULL);
 		assert_int_equal(process_view_open(child.pid, &view, &err), 0);
 		space = address_space_new(modules, &view);
 		unwind_child(&child, space);
-		print_message("%s: %zu frames\n", names[i], child.native.count);
+		print_message("%s: %zu frames\n", interpreters[i], child.native.count);
 		assert_int_equal(child.native.end, NATIVE_STACK_COMPLETE);
 		assert_true(child.native.count >
 		            20); /* six runs of the loop, map and sum between */
@@ -345,26 +351,24 @@ static void assert_named(struct address_space *space, const struct native_stack 
 static void trampolines_of_interpreters_are_passed(void **state)
 {
 	static struct stopped child;
-	char names[16][256];
-	const size_t count = find_interpreters(names, 16);
 	size_t done = 0;
 
 	(void)state;
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < interpreter_count; i++) {
 		CLEANUP(module_cache_freep)
 		struct module_cache *modules = module_cache_new(MODULE_SYMBOL_BYTES_USUAL);
 		CLEANUP(address_space_freep) struct address_space *space = NULL;
 		struct process_view view;
 		struct error err;
 
-		if (!runs(names[i], "perf"))
+		if (!runs(interpreters[i], "perf"))
 			continue;
 		done++;
-		start(&child, names[i], "perf");
+		start(&child, interpreters[i], "perf");
 		assert_int_equal(process_view_open(child.pid, &view, &err), 0);
 		space = address_space_new(modules, &view);
 		unwind_child(&child, space);
-		print_message("%s: %zu frames\n", names[i], child.native.count);
+		print_message("%s: %zu frames\n", interpreters[i], child.native.count);
 		assert_int_equal(child.native.end, NATIVE_STACK_COMPLETE);
 		assert_int_equal(count_trampolines(&child.native),
 		                 8); /* <module>, outer x 6, leaf */
@@ -386,12 +390,11 @@ static void processes_that_ended_keep_what_was_known(void **state)
 	struct process_view view;
 	struct native_stack before;
 	struct error err;
-	char names[16][256];
 
 	(void)state;
-	if (find_interpreters(names, 16) == 0)
+	if (interpreter_count == 0)
 		skip();
-	start(&child, names[0], NULL);
+	start(&child, interpreters[0], NULL);
 	assert_int_equal(process_view_open(child.pid, &view, &err), 0);
 	space = address_space_new(modules, &view);
 	assert_int_equal(address_space_read(space, &err), 0);
@@ -417,5 +420,5 @@ int main(void)
 		cmocka_unit_test(processes_that_ended_keep_what_was_known),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, find_interpreters, NULL);
 }
