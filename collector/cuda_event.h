@@ -84,7 +84,8 @@ enum python_frame_flag {
 /* One Python frame, innermost first. */
 struct python_frame {
 	__u64 code;     /* address of the code object */
-	__u64 marker;   /* an address inside the loop's native frame; 0: none */
+	__u64 marker;   /* of an entry, or of the last of a chain that was cut: an address
+	                   inside the native frame of its loop; 0: none */
 	__u64 type;     /* 3.8-3.10: type of the first argument (self, cls); 0: none */
 	__s32 position; /* of the instruction: bytes (3.8-3.10) or code units; -1 before start */
 	__u32 first_line;

@@ -34,6 +34,7 @@
 #define THREADS_SEARCHED      128
 #define THREAD_KEY_MAX        1024
 #define CELLS_SEARCHED        4
+#define FRAMES_SEARCHED       1024 /* beyond the last that is kept, for the marker of its run */
 
 #define OWNER_SHIM         3         /* and above: a frame of the interpreter's own */
 #define TYPE_IS_TYPE       (1 << 31) /* of tp_flags: instances are types */
@@ -117,9 +118,18 @@ static __always_inline __u64 frame_of_state(const struct python_description *pyt
 }
 
 /*
- * Among the threads of the newest interpreters, the first whose id is the thread pointer, and
- * that has a frame: a thread may have a state in each interpreter, those that rest have none.
+ * Whether the state is that of the thread, and has a frame: a thread may have a state in each
+ * interpreter, and those that rest have none.
  */
+__noinline int python_is_running(const struct python_description *python, __u64 state,
+                                 __u64 thread_pointer)
+{
+	if (!python || user_u64(state + python->offsets.thread_id) != thread_pointer)
+		return 0;
+	return frame_of_state(python, state, cframe_of_state(python, state)) != 0;
+}
+
+/* The first such state in the lists of the newest interpreters. */
 __noinline __u64 python_state_in_lists(const struct python_description *python,
                                        __u64 thread_pointer)
 {
@@ -132,8 +142,7 @@ __noinline __u64 python_state_in_lists(const struct python_description *python,
 		__u64 state = user_u64(interpreter + python->offsets.interpreter_threads);
 
 		for (__u32 j = 0; j < THREADS_SEARCHED && state; j++) {
-			if (user_u64(state + python->offsets.thread_id) == thread_pointer &&
-			    frame_of_state(python, state, cframe_of_state(python, state)))
+			if (python_is_running(python, state, thread_pointer))
 				return state;
 			state = user_u64(state + python->offsets.thread_next);
 		}
@@ -453,12 +462,15 @@ static __always_inline void cursor_begin(const struct python_description *python
 		cursor->frame = frame_behind(python, cursor->frame);
 }
 
-/* Fills flags and marker of the frame at the cursor, and goes on to the next real one. */
-static __always_inline void pass_frame(const struct python_description *python,
-                                       struct python_cursor *cursor, struct python_frame *out)
+/* Fills flags and marker of the frame at the cursor; goes on to the next real one. Always 0. */
+__noinline int python_pass_frame(const struct python_description *python,
+                                 struct python_cursor *cursor, struct python_frame *out)
 {
-	const __u64 frame = cursor->frame;
+	__u64 frame;
 
+	if (!python || !cursor || !out)
+		return 0;
+	frame = cursor->frame;
 	cursor->frame = frame_behind(python, frame);
 	if (is_shim(python, cursor->frame)) {
 		out->flags = PYTHON_FRAME_ENTRY | PYTHON_FRAME_SHIM;
@@ -466,20 +478,21 @@ static __always_inline void pass_frame(const struct python_description *python,
 		cursor->frame = frame_behind(python, cursor->frame);
 		if (is_shim(python, cursor->frame))
 			cursor->frame = frame_behind(python, cursor->frame);
-		return;
+		return 0;
 	}
 	out->flags = 0;
 	out->marker = 0;
 	if (python->version >= PYTHON_VERSION(3, 12))
-		return;
+		return 0;
 	if (python->version == PYTHON_VERSION(3, 11) &&
 	    user_u8(frame + python->offsets.frame_is_entry) == 0)
-		return;
+		return 0;
 	out->flags = PYTHON_FRAME_ENTRY;
 	if (python->offsets.cframe_previous != PYTHON_OFFSET_NONE) {
 		out->marker = cursor->cframe;
 		cursor->cframe = user_u64(cursor->cframe + python->offsets.cframe_previous);
 	}
+	return 0;
 }
 
 /* Reads the frame at the cursor and goes on to the next. Always 0. */
@@ -498,11 +511,32 @@ __noinline int python_read_frame(const struct captured_stack *stack,
 	out->position = frame_position(python, frame, out->code);
 	out->type = 0;
 	out->reserved = 0;
-	pass_frame(python, cursor, out);
+	python_pass_frame(python, cursor, out);
 	argument = see_code(stack, python, cursor, out);
 	if (argument)
 		out->type = see_type(stack, python, cursor, frame, argument);
 	return 0;
+}
+
+/* The marker of the run in which the cursor stands; 0 when its entry is too far away. */
+__noinline __u64 python_seek_marker(const struct python_description *python,
+                                    struct python_cursor *cursor)
+{
+	struct python_frame frame = { 0 };
+
+	if (!python || !cursor)
+		return 0;
+	for (__u32 i = 0; i < FRAMES_SEARCHED && cursor->frame && !frame.marker; i++)
+		python_pass_frame(python, cursor, &frame);
+	return frame.marker;
+}
+
+/* In a function of its own: its stack is free again when frames are read. */
+static __noinline const struct python_description *find_program(const struct exec_identity *exec)
+{
+	const struct exec_identity key = *exec;
+
+	return bpf_map_lookup_elem(&python_programs, &key);
 }
 
 /*
@@ -513,15 +547,13 @@ __noinline int python_walk(struct captured_stack *stack, __u32 tgid, __u64 start
 {
 	struct python_cursor cursor = { .start_ns = start_ns, .key.tgid = tgid };
 	const struct python_description *python;
-	struct exec_identity exec;
 	__u32 count = 0;
 
 	if (!stack)
 		return 0;
 	stack->python_state = 0;
 	stack->python_count = 0;
-	exec = stack->exec;
-	python = bpf_map_lookup_elem(&python_programs, &exec);
+	python = find_program(&stack->exec);
 	if (!python)
 		stack->flags |= CAPTURED_PYTHON_UNKNOWN;
 	if (!python || python->version == 0)
@@ -529,16 +561,20 @@ __noinline int python_walk(struct captured_stack *stack, __u32 tgid, __u64 start
 	stack->python_state = python_state_of(python, stack->thread_pointer);
 	if (!stack->python_state)
 		return 0;
-	cursor.key.fingerprint = start_ns ^ exec.start_stack << 16 ^ exec.arg_start << 32;
+	cursor.key.fingerprint = start_ns ^ stack->exec.start_stack << 16 ^
+	                         stack->exec.arg_start << 32;
 	cursor_begin(python, &cursor, stack->python_state);
 	for (; count < PYTHON_FRAMES_MAX; count++) {
 		if (count >= python_frames_limit || !cursor.frame)
 			break;
 		python_read_frame(stack, python, &cursor, &stack->python[count]);
 	}
-	if (cursor.frame)
-		stack->flags |= CAPTURED_PYTHON_TRUNCATED;
 	stack->python_count = count;
+	if (!cursor.frame)
+		return count;
+	stack->flags |= CAPTURED_PYTHON_TRUNCATED;
+	if (count > 0 && count <= PYTHON_FRAMES_MAX && !stack->python[count - 1].flags)
+		stack->python[count - 1].marker = python_seek_marker(python, &cursor);
 	return count;
 }
 

@@ -189,7 +189,8 @@ void code_names_define(struct code_names *names, const void *record, size_t leng
 	struct process_codes *process;
 	struct named_code **place;
 
-	if (length < sizeof(*definition) ||
+	if (length < offsetof(struct code_definition, table) ||
+	    length < code_definition_bytes(definition) ||
 	    (definition->kind != CODE_DEFINITION_CODE && definition->kind != CODE_DEFINITION_TYPE))
 		return;
 	keep_to_limits(names, definition->tgid, definition->process_start_ns);

@@ -75,10 +75,8 @@ static bool is_loop_by_name(const struct merge *merge, const struct native_frame
 static bool is_run(const struct merge *merge, const struct native_frame *native,
                    const struct python_frame *entry)
 {
-	if (!(entry->flags & PYTHON_FRAME_ENTRY))
-		return false;
 	if (entry->marker == 0)
-		return is_loop_by_name(merge, native);
+		return entry->flags & PYTHON_FRAME_ENTRY && is_loop_by_name(merge, native);
 	return entry->marker >= native->stack_pointer && entry->marker < native->frame_end;
 }
 

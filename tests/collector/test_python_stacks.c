@@ -147,6 +147,9 @@ static void check_recursion(const struct python_run *run)
 	assert_int_equal(seen->python_count, PYTHON_FRAMES_MAX);
 	assert_int_equal(seen->flags & CAPTURED_PYTHON_TRUNCATED, CAPTURED_PYTHON_TRUNCATED);
 	assert_int_equal(count_named(seen, PYTHON_TRUNCATED_NAME), 1);
+	/* Where the native stack was copied whole, the Python frames found their place in it. */
+	if (seen->end == NATIVE_STACK_COMPLETE)
+		assert_true(!is_python(&seen->frames[seen->count - 2]));
 }
 
 static void check_skipped(struct python_run *run, const struct python *python, const char *name,
