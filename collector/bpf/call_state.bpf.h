@@ -1,38 +1,51 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The outermost driver call of each thread, between its entry and its return.
+ * The driver calls of each thread, between their entries and their returns.
  *
  * The driver may implement one function by another exported one; only the outermost counts.
- * A call is known by the stack pointer at its entry, where the return address lies. As long
- * as it is pending, that slot holds the trampoline of its return probe. So, for an entry while
- * a call is pending:
+ * A call is known by the stack pointer at its entry, where the return address lies; as long as
+ * it is pending, that slot holds the trampoline of its return probe. A call may also be left
+ * without a return (longjmp), and then nobody tells us: its slot may keep the trampoline as
+ * long as nothing is written there. So, for an entry while a call is pending:
  *
- *   stack pointer          slot of the pending call    meaning
- *   lower or equal         the trampoline              nested (equal: reached by a jump)
- *   lower or equal         anything else               the pending call was left (longjmp), or
- *                                                      (equal) the same entry hits us twice
- *   higher                 whatever                    the pending call was left
+ *   its stack pointer   and                               means
+ *   higher              -                                 the pending call was left
+ *   equal               the slot holds the trampoline     nested: reached by a jump
+ *   equal               the slot holds something else     the pending call was left, or the
+ *                                                         same entry hits us twice
+ *   lower               called from the library itself,   nested
+ *                       the slot holds the trampoline
+ *   lower               otherwise                         a call of its own: in a callback, or
+ *                                                         after the pending one was left
  *
- * What was left is overwritten. A return counts if its stack pointer is that of the entry with
- * the return address popped, and takes the state with it, so a second one finds nothing; the
- * child of a fork inside a call is another thread and finds nothing either.
+ * In the last case both are kept, for who is right is known only when the outer one returns.
+ * A return counts if its stack pointer is that of an entry with the return address popped, and
+ * takes the call with it, so a second one finds nothing; the child of a fork inside a call is
+ * another thread and finds nothing either.
  */
 #ifndef COLLECTOR_BPF_CALL_STATE_BPF_H
 #define COLLECTOR_BPF_CALL_STATE_BPF_H
 
 #include "collector/bpf/cuda_probe_shared.h"
 #include "collector/bpf/kernel_types.bpf.h"
+#include "collector/bpf/probe_cookie.h"
 #include "collector/bpf/probe_loss.bpf.h"
 
 #define RETURN_ADDRESS_BYTES 8 /* popped by the return */
+#define CALLS_KEPT           4 /* of a thread: pending ones, and such that were left */
 
-struct call_state {
-	__u64 stack_pointer; /* at the entry; 0: no call is pending */
+struct pending_call {
+	__u64 stack_pointer; /* at the entry; 0: none */
 	__u64 start_ns;
 	__u64 address; /* the argument: where the result goes, or what is freed */
 	__u64 bytes;
 	__u32 function;
 	__u32 reserved;
+};
+
+/* Innermost first: their stack pointers ascend. */
+struct call_state {
+	struct pending_call calls[CALLS_KEPT];
 };
 
 enum call_entry {
@@ -65,8 +78,8 @@ static __always_inline struct call_state *thread_call(void)
 	return bpf_map_lookup_elem(&thread_calls, &tid);
 }
 
-/* A place for the call of this thread, or NULL. */
-static __always_inline struct call_state *call_state_place(struct task_struct *task)
+/* The state of this thread, made if there is none, or NULL. */
+static __always_inline struct call_state *call_state_of_thread(struct task_struct *task)
 {
 	static const struct call_state none;
 	struct call_state *state = NULL;
@@ -84,57 +97,126 @@ static __always_inline struct call_state *call_state_place(struct task_struct *t
 	return thread_call();
 }
 
-/* Whether the slot of the pending call still holds the trampoline of its return probe. */
-static __always_inline int is_pending(const struct call_state *state, struct task_struct *task)
+static __always_inline void pop_call(struct call_state *state)
 {
-	const struct xol_area *area = task->mm->uprobes_state.xol_area;
-	__u64 slot = 0;
-
-	if (!area || bpf_probe_read_user(&slot, sizeof(slot), (const void *)state->stack_pointer))
-		return 0;
-	return slot == area->vaddr;
+	for (__u32 i = 0; i + 1 < CALLS_KEPT; i++)
+		state->calls[i] = state->calls[i + 1];
+	state->calls[CALLS_KEPT - 1].stack_pointer = 0;
 }
 
-/* Notes `call` in `state` unless it is nested. */
-static __always_inline enum call_entry
-call_state_enter(struct call_state *state, struct task_struct *task, const struct call_state *call)
+static __always_inline void push_call(struct call_state *state, const struct pending_call *call)
 {
+	if (state->calls[CALLS_KEPT - 1].stack_pointer != 0)
+		probe_loss_count(LOSS_STALE_CALL);
+	for (__u32 i = CALLS_KEPT - 1; i > 0; i--)
+		state->calls[i] = state->calls[i - 1];
+	state->calls[0] = *call;
+}
+
+static __always_inline __u64 user_word(__u64 address)
+{
+	__u64 word = 0;
+
+	bpf_probe_read_user(&word, sizeof(word), (const void *)address);
+	return word;
+}
+
+/* Whether the slot of a call still holds the trampoline of its return probe. */
+static __always_inline int has_trampoline(const struct pending_call *call,
+                                          const struct task_struct *task)
+{
+	const struct xol_area *area = task->mm->uprobes_state.xol_area;
+
+	return area && user_word(call->stack_pointer) == area->vaddr;
+}
+
+/* Whether the function at `address` is called from its own library. */
+static __always_inline int is_called_from_inside(const struct pending_call *call, __u64 address,
+                                                 __u64 cookie)
+{
+	const __u64 page = address >> PROBE_COOKIE_PAGE_BITS;
+	const __u64 caller = user_word(call->stack_pointer) >> PROBE_COOKIE_PAGE_BITS;
+
+	return caller + probe_cookie_pages_before(cookie) >= page &&
+	       caller <= page + probe_cookie_pages_behind(cookie);
+}
+
+static __always_inline int is_same_entry(const struct pending_call *a, const struct pending_call *b)
+{
+	return a->function == b->function && a->address == b->address;
+}
+
+/*
+ * Notes `call` in `state` unless it is nested. `address` is that of the function, `cookie`
+ * that of its probe.
+ */
+static __always_inline enum call_entry call_state_enter(struct call_state *state,
+                                                        const struct task_struct *task,
+                                                        const struct pending_call *call,
+                                                        __u64 address, __u64 cookie)
+{
+	struct pending_call *last = &state->calls[0];
 	enum call_entry entry = CALL_OUTERMOST;
 
-	if (state->stack_pointer != 0) {
-		if (call->stack_pointer <= state->stack_pointer && is_pending(state, task)) {
-			probe_loss_count(LOSS_NESTED_CALL);
-			return CALL_NESTED;
-		}
-		if (call->stack_pointer == state->stack_pointer &&
-		    call->function == state->function && call->address == state->address)
-			entry = CALL_REPEATED;
-		else
-			probe_loss_count(LOSS_STALE_CALL);
+	for (__u32 i = 0; i < CALLS_KEPT; i++) {
+		if (last->stack_pointer == 0 || last->stack_pointer >= call->stack_pointer)
+			break;
+		probe_loss_count(LOSS_STALE_CALL);
+		pop_call(state);
 	}
-	*state = *call;
+	if (last->stack_pointer == 0) {
+		*last = *call;
+		return CALL_OUTERMOST;
+	}
+	if (has_trampoline(last, task) && (last->stack_pointer == call->stack_pointer ||
+	                                   is_called_from_inside(call, address, cookie))) {
+		probe_loss_count(LOSS_NESTED_CALL);
+		return CALL_NESTED;
+	}
+	if (last->stack_pointer != call->stack_pointer) {
+		push_call(state, call);
+		return CALL_OUTERMOST;
+	}
+	if (is_same_entry(last, call))
+		entry = CALL_REPEATED;
+	else
+		probe_loss_count(LOSS_STALE_CALL);
+	*last = *call;
 	return entry;
 }
 
-static __always_inline int take_if_matching(struct call_state *state, __u64 stack_pointer,
-                                            struct call_state *out)
+/* Takes the call that returns to `stack_pointer`, and with it those further in. */
+static __always_inline int take_call(struct call_state *state, __u64 stack_pointer,
+                                     struct pending_call *out)
 {
-	if (!state || state->stack_pointer == 0 ||
-	    state->stack_pointer + RETURN_ADDRESS_BYTES != stack_pointer)
+	const __u64 entry = stack_pointer - RETURN_ADDRESS_BYTES;
+	int found = 0;
+
+	if (!state)
 		return 0;
-	*out = *state;
-	state->stack_pointer = 0;
+	for (__u32 i = 0; i < CALLS_KEPT; i++)
+		found |= state->calls[i].stack_pointer == entry;
+	if (!found)
+		return 0;
+	for (__u32 i = 0; i < CALLS_KEPT; i++) {
+		if (state->calls[0].stack_pointer == entry)
+			break;
+		probe_loss_count(LOSS_STALE_CALL);
+		pop_call(state);
+	}
+	*out = state->calls[0];
+	pop_call(state);
 	return 1;
 }
 
 /* Takes the pending call that returns to `stack_pointer`; 0 when there is none. */
 static __always_inline int call_state_leave(struct task_struct *task, __u64 stack_pointer,
-                                            struct call_state *out)
+                                            struct pending_call *out)
 {
 	if (use_task_storage &&
-	    take_if_matching(bpf_task_storage_get(&task_calls, task, NULL, 0), stack_pointer, out))
+	    take_call(bpf_task_storage_get(&task_calls, task, NULL, 0), stack_pointer, out))
 		return 1;
-	return take_if_matching(thread_call(), stack_pointer, out);
+	return take_call(thread_call(), stack_pointer, out);
 }
 
 /* At the end of a thread; task storage goes with its task. */

@@ -19,6 +19,7 @@
 #include "collector/bpf/cuda_probe_shared.h"
 #include "collector/bpf/event_ring.bpf.h"
 #include "collector/bpf/kernel_types.bpf.h"
+#include "collector/bpf/probe_cookie.h"
 #include "collector/bpf/probe_loss.bpf.h"
 #include "collector/bpf/process_calls.bpf.h"
 #include "collector/cuda_event.h"
@@ -104,7 +105,7 @@ static __always_inline void announce(const struct pt_regs *regs, const struct ta
 }
 
 static __always_inline void enter_free(const struct task_struct *task,
-                                       const struct call_state *call,
+                                       const struct pending_call *call,
                                        const struct probed_function *function)
 {
 	const struct process_key key = process_key_of(task);
@@ -121,7 +122,8 @@ static __always_inline void enter_free(const struct task_struct *task,
 SEC("uprobe")
 int cuda_enter(struct pt_regs *regs)
 {
-	const __u64 id = bpf_get_attach_cookie(regs);
+	const __u64 cookie = bpf_get_attach_cookie(regs);
+	const __u64 id = probe_cookie_function(cookie);
 	struct task_struct *task = bpf_get_current_task_btf();
 	const struct probed_function *function;
 	__u64 arguments[ARGUMENTS_MAX] = { 0 };
@@ -137,7 +139,7 @@ int cuda_enter(struct pt_regs *regs)
 	}
 	read_arguments(regs, arguments);
 
-	const struct call_state call = {
+	const struct pending_call call = {
 		.stack_pointer = regs->sp,
 		.start_ns = bpf_ktime_get_boot_ns(),
 		.address = argument(arguments, function->address_argument),
@@ -145,9 +147,9 @@ int cuda_enter(struct pt_regs *regs)
 		.function = id,
 	};
 
-	state = call_state_place(task);
+	state = call_state_of_thread(task);
 	if (state)
-		entry = call_state_enter(state, task, &call);
+		entry = call_state_enter(state, task, &call, regs->ip, cookie);
 	else
 		probe_loss_count(LOSS_CALL_STATE);
 	if (function->role == CUDA_ROLE_FREE && entry == CALL_OUTERMOST)
@@ -156,7 +158,7 @@ int cuda_enter(struct pt_regs *regs)
 }
 
 static __always_inline void leave_alloc(const struct pt_regs *regs, const struct task_struct *task,
-                                        const struct call_state *call, struct cuda_event *event,
+                                        const struct pending_call *call, struct cuda_event *event,
                                         struct process_calls *calls)
 {
 	struct cuda_counters *counters = counters_of(calls, function_of(call->function));
@@ -192,7 +194,7 @@ int cuda_leave(struct pt_regs *regs)
 	struct process_calls *calls;
 	struct process_key key;
 	struct cuda_event event;
-	struct call_state call;
+	struct pending_call call;
 	__u32 role;
 
 	if (!call_state_leave(task, regs->sp, &call))

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "collector/bpf/probe_cookie.h"
 
 #define MULTI_RETURN 1 /* BPF_F_UPROBE_MULTI_RETURN */
 
@@ -48,6 +49,19 @@ struct probe_link {
 	struct probe_half leave;
 };
 
+static uint64_t pages_between(uint64_t from, uint64_t to)
+{
+	const uint64_t pages = (to >> PROBE_COOKIE_PAGE_BITS) - (from >> PROBE_COOKIE_PAGE_BITS);
+
+	return pages < PROBE_COOKIE_PAGES_MAX ? pages : PROBE_COOKIE_PAGES_MAX;
+}
+
+static uint64_t cookie_of(const struct probe_point *point)
+{
+	return probe_cookie_make(point->function, pages_between(point->code_start, point->offset),
+	                         pages_between(point->offset, point->code_end));
+}
+
 static int create_multi(int program, const char *path, const struct probe_points *points,
                         uint32_t flags)
 {
@@ -65,7 +79,7 @@ static int create_multi(int program, const char *path, const struct probe_points
 
 	for (size_t i = 0; i < points->count; i++) {
 		offsets[i] = points->points[i].offset;
-		cookies[i] = points->points[i].function;
+		cookies[i] = cookie_of(&points->points[i]);
 	}
 	return (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attributes, sizeof(attributes));
 }
@@ -119,7 +133,7 @@ static int attach_events(struct probe_half *half, const struct bpf_program *prog
 {
 	for (size_t i = 0; i < points->count; i++) {
 		LIBBPF_OPTS(bpf_uprobe_opts, options, .retprobe = flags == MULTI_RETURN,
-		            .bpf_cookie = points->points[i].function);
+		            .bpf_cookie = cookie_of(&points->points[i]));
 		struct bpf_link *link = bpf_program__attach_uprobe_opts(
 			program, -1, path, points->points[i].offset, &options);
 

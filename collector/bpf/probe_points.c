@@ -10,15 +10,17 @@
 #include "collector/elf/code_bytes.h"
 #include "collector/elf/elf_image.h"
 
-/* The offset of code at an address; false when it is data, or nowhere. */
-static bool code_offset(const struct elf_image *image, uint64_t address, uint64_t *out_offset)
+/* The place of code at an address; false when it is data, or nowhere. */
+static bool find_code(const struct elf_image *image, uint64_t address, struct probe_point *out)
 {
 	for (uint32_t i = 0; i < image->segment_count; i++) {
 		const struct elf_segment *segment = &image->segments[i];
 
 		if ((segment->flags & PF_X) && address >= segment->address &&
 		    address - segment->address < segment->file_size) {
-			*out_offset = segment->offset + (address - segment->address);
+			out->offset = segment->offset + (address - segment->address);
+			out->code_start = segment->offset;
+			out->code_end = segment->offset + segment->file_size;
 			return true;
 		}
 	}
@@ -37,16 +39,16 @@ static bool has_offset(const struct probe_points *points, uint64_t offset)
 static void collect(const struct elf_image *image, struct probe_points *points)
 {
 	for (unsigned int id = 0; id < CUDA_FUNCTION_COUNT; id++) {
+		struct probe_point point = { .function = id };
 		uint64_t address;
-		uint64_t offset;
 
 		if (!elf_image_export(image, cuda_function(id)->name, &address) ||
-		    !code_offset(image, address, &offset))
+		    !find_code(image, address, &point))
 			points->missing++;
-		else if (has_offset(points, offset))
+		else if (has_offset(points, point.offset))
 			points->aliases++;
 		else
-			points->points[points->count++] = (struct probe_point){ offset, id };
+			points->points[points->count++] = point;
 	}
 }
 

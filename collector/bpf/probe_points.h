@@ -20,6 +20,8 @@
 struct probe_point {
 	uint64_t offset;
 	enum cuda_function_id function;
+	uint64_t code_start; /* of the segment it is in */
+	uint64_t code_end;
 };
 
 struct probe_points {

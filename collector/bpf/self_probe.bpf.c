@@ -9,6 +9,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "collector/bpf/kernel_types.bpf.h"
+#include "collector/bpf/probe_cookie.h"
 #include "collector/bpf/self_probe_shared.h"
 
 struct {
@@ -23,7 +24,7 @@ static __always_inline void say(const struct pt_regs *regs, enum self_probe_plac
 	struct self_probe_hit hit = {
 		.place = place,
 		.tgid = task->tgid,
-		.cookie = bpf_get_attach_cookie((void *)regs),
+		.cookie = probe_cookie_function(bpf_get_attach_cookie((void *)regs)),
 		.number = number,
 		.start_ns = task->group_leader->start_boottime,
 	};

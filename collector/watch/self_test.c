@@ -26,7 +26,7 @@
 uint64_t self_test_target(uint64_t number);
 
 /* What is probed. Its result is not what it was given, so that both are seen. */
-__attribute__((noinline, noclone)) uint64_t self_test_target(uint64_t number)
+__attribute__((noinline)) uint64_t self_test_target(uint64_t number)
 {
 	__asm__ volatile("" : "+r"(number));
 	return number + 1;

@@ -222,6 +222,15 @@ static NOINLINE void take_deeper(uint64_t bytes)
 	room[1] = 2;
 }
 
+static NOINLINE void leave_deeper(uint64_t room)
+{
+	volatile char *words = alloca(room);
+
+	words[0] = 1;
+	alloc_and_leave(1);
+	words[1] = 2;
+}
+
 /* Calls that are left, then calls from the same place, from above and from below. */
 static void run_longjmp(const struct arguments *arguments)
 {
@@ -231,6 +240,32 @@ static void run_longjmp(const struct arguments *arguments)
 		alloc_and_leave(1);
 		take_deeper(200 + i);
 	}
+	for (uint64_t room = 256; room < 4096; room += 256) {
+		leave_deeper(room);
+		take(room);
+		leave_deeper(room);
+		take_deeper(room);
+	}
+	for (uint64_t room = 256; room < 4096; room += 256)
+		leave_deeper(room);
+	take_deeper(7000);
+	take(8000);
+}
+
+static void call_back(const char *function)
+{
+	(void)function;
+	*driver.inside = NULL;
+	take(50);
+	give_back(take(60));
+}
+
+/* A call from within a call, but not by the driver: both are the program's. */
+static void run_callback(const struct arguments *arguments)
+{
+	(void)arguments;
+	*driver.inside = call_back;
+	take(40);
 }
 
 static void fork_inside(const char *function)
@@ -394,7 +429,7 @@ static const struct {
 	{ "pairs", run_pairs },     { "storm", run_storm },     { "bad-free", run_bad_free },
 	{ "classes", run_classes }, { "longjmp", run_longjmp }, { "fork", run_fork },
 	{ "killed", run_killed },   { "exec", run_exec },       { "threads", run_threads },
-	{ "stack", run_stack },     { "late", run_late },
+	{ "stack", run_stack },     { "late", run_late },       { "callback", run_callback },
 };
 
 int main(int argc, char **argv)
