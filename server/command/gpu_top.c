@@ -1,5 +1,6 @@
 #include "server/command/gpu_top.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -134,10 +135,10 @@ static int select_row(struct gpu_top *top, const struct gpu_table *table, size_t
 
 	while (at < table->count && !is_selected(top, &table->rows[at]))
 		at++;
-	if (at == table->count && top->options.pid)
+	if (at == table->count && (top->options.pid || at == 0))
 		return error_set(err, ERROR_NOT_FOUND,
-		                 "no process %s among the %zu that are listed", top->options.pid,
-		                 table->count);
+		                 "no process %s among the %zu that are listed",
+		                 top->options.pid ? top->options.pid : "", table->count);
 	if (at == table->count)
 		at = 0;
 	for (; top->moves > 0 && at + 1 < table->count; top->moves--)
@@ -234,6 +235,7 @@ int gpu_top_draw(void *context, const struct terminal *terminal, struct strbuf *
 	if (table.count > 0 || top->options.pid) {
 		if (select_row(top, &table, &report.selected, err) < 0)
 			return -1;
+		assert(table.rows);
 		row = &table.rows[report.selected];
 		if (ask_stacks(top, row, arena, &stacks, err) < 0)
 			return -1;

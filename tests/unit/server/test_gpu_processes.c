@@ -18,7 +18,7 @@ static struct gpu_process_list ask(struct fake_store *fake, int64_t start_s, int
 {
 	CLEANUP(gpu_question_fini) struct gpu_question question;
 	const struct read_query_context context = { .store = &fake->store, .arena = arena };
-	struct gpu_process_list list;
+	struct gpu_process_list list = { 0 };
 	struct error err = { 0 };
 
 	gpu_question_init(&question, &context);
