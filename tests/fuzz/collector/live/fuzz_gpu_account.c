@@ -1,0 +1,70 @@
+/*
+ * Any sequence of driver calls keeps the books: two bytes a call, and one kind of step for
+ * each of what happens between calls.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "collector/live/gpu_account.h"
+
+static void step(struct gpu_account *account, uint8_t what, uint8_t which)
+{
+	/* few addresses, so that they meet; sizes that wrap when they are added */
+	static const uint64_t sizes[] = { 0, 1, 4096, UINT64_C(1) << 40, INT64_MAX, UINT64_MAX };
+	struct cuda_event event = {
+		.kind = what % 8,
+		.function = (uint32_t)what % 3 == 0 ? CU_MEM_ALLOC_V2 : CU_MEM_FREE_V2,
+		.tid = which % 5,
+		.address = (uint64_t)(which % 16) << 12,
+		.bytes = sizes[(which >> 4) % 6],
+		.result = which % 7,
+		.flags = what >> 5 == 7 ? CUDA_EVENT_NO_ADDRESS : 0,
+	};
+	struct kernel_counters counters = {
+		.alloc_bytes = account->counted[CUDA_CLASS_DEVICE].alloc_bytes + which,
+		.alloc_calls = account->counted[CUDA_CLASS_DEVICE].alloc_calls + which % 3,
+		.free_calls = which % 4,
+		.failures = which,
+	};
+
+	switch (what >> 3) {
+	case 28:
+		gpu_account_close(account);
+		break;
+	case 29:
+		gpu_account_reconcile(account, CUDA_CLASS_DEVICE, &counters,
+		                      which & 1 ? RECONCILE_ENDED : RECONCILE_RUNNING);
+		break;
+	case 30:
+		gpu_account_sent(account);
+		gpu_account_rebuild(account, NULL);
+		break;
+	default:
+		gpu_account_book(account, &event, which % 32);
+		break;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct gpu_account account;
+	struct budget budget;
+
+	if (size == 0 || size > 4096)
+		return 0;
+	budget_init(&budget, (size_t)data[0] << 8); /* room for few blocks, or for all */
+	gpu_account_init(&account, &budget);
+	for (size_t i = 1; i + 1 < size; i += 2)
+		step(&account, data[i], data[i + 1]);
+	gpu_account_check(&account);
+	gpu_account_close(&account);
+	gpu_account_check(&account);
+	if (account.gpu_live_bytes != 0)
+		abort();
+	gpu_account_fini(&account);
+	if (budget_used(&budget) != 0)
+		abort();
+	return 0;
+}
