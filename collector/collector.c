@@ -366,7 +366,10 @@ static void make_parts(struct collector *collector)
 	collector->table =
 		stack_table_new(options->stack_bytes ? options->stack_bytes : STACK_BYTES_USUAL);
 	collector->processes = gpu_process_table_new(&(struct gpu_process_table_options){
-		.proc = "/proc",
+		.namer = options->source.identify
+	                         ? (struct process_namer){ options->source.identify,
+	                                                   options->source.context }
+	                         : process_namer_of_proc("/proc"),
 		.memory_bytes = options->block_bytes ? options->block_bytes : BLOCK_BYTES_USUAL,
 	});
 	collector->stacks = call_stacks_new(&(struct call_stacks_options){

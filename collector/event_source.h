@@ -21,6 +21,7 @@
 
 struct mapped_file;        /* collector/unwind/process_view.h */
 struct process_view;       /* likewise */
+struct process_identity;   /* collector/live/process_identity.h */
 struct python_description; /* collector/python/python_description.h */
 
 #define EVENT_DRAIN_USUAL 4096 /* events of one drain(): then others have their turn */
@@ -71,6 +72,10 @@ struct event_source {
 	/* The files and memory of a process. */
 	int (*open_process)(void *context, uint32_t tgid, struct process_view *out,
 	                    struct error *err);
+
+	/* As of struct process_namer. NULL: /proc says who a process is. */
+	void (*identify)(void *context, uint32_t tgid, const char *comm,
+	                 struct process_identity *out);
 
 	/* How the Python of all processes of this program is read; version 0: it has none. */
 	void (*describe)(void *context, const struct exec_identity *program,

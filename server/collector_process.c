@@ -10,6 +10,8 @@
 #include "base/strbuf.h"
 #include "collector/collector.h"
 #include "collector/kernel_source.h"
+#include "collector/replay/recorded_source.h"
+#include "collector/replay/recording_tap.h"
 #include "server/http/notify.h"
 #include "server/options.h"
 
@@ -103,11 +105,8 @@ static int wait_without(struct collecting *collecting, const struct error *why)
 	return 0;
 }
 
-static int open_source(const struct options *options, struct event_source *out, struct error *err)
+static int open_kernel(const struct options *options, struct event_source *out, struct error *err)
 {
-	if (options->collector_replay[0] || options->collector_record[0])
-		return error_set(err, ERROR_UNIMPLEMENTED,
-		                 "-collector.replay and -collector.record are not there yet");
 	return kernel_source_open(
 		&(struct kernel_source_options){
 			.storm_limit = options->collector_storm_limit < UINT32_MAX
@@ -115,6 +114,25 @@ static int open_source(const struct options *options, struct event_source *out, 
 	                                       : 0,
 		},
 		out, err);
+}
+
+/* A recording is shown again and again in `run`; else it is sent on once. */
+static int open_source(const struct collector_process *process, struct event_source *out,
+                       struct error *err)
+{
+	const struct options *options = process->options;
+	struct event_source kernel;
+
+	if (options->collector_replay[0])
+		return recorded_source_open(options->collector_replay,
+		                            process->role == COLLECTOR_OF_RUN ? RECORDED_PACED
+		                                                              : RECORDED_AT_ONCE,
+		                            out, err);
+	if (!options->collector_record[0])
+		return open_kernel(options, out, err);
+	if (open_kernel(options, &kernel, err) < 0)
+		return -1;
+	return recording_tap_open(options->collector_record, &kernel, out, err);
 }
 
 static int open_collector(struct collecting *collecting, struct error *err)
@@ -137,9 +155,14 @@ static int open_collector(struct collecting *collecting, struct error *err)
 
 	if (wanted.interval_ns < NS_PER_S)
 		return error_set(err, ERROR_INVALID, "-collector.interval is less than 1s");
-	if (open_source(options, &wanted.source, err) < 0)
+	if (open_source(collecting->process, &wanted.source, err) < 0)
 		return -1;
 	return collector_open(&wanted, &collecting->collector, err);
+}
+
+static const char *what_is_watched(const struct options *options)
+{
+	return options->collector_replay[0] ? "a recording, not this machine" : "the CUDA driver";
 }
 
 static int collect(struct collecting *collecting, struct error *err)
@@ -148,7 +171,7 @@ static int collect(struct collecting *collecting, struct error *err)
 		return collecting->process->role == COLLECTOR_OF_RUN && err->code != ERROR_INVALID
 		               ? wait_without(collecting, err)
 		               : -1;
-	log_info("watching the CUDA driver, a tick each %lld s",
+	log_info("watching %s, a tick each %lld s", what_is_watched(collecting->process->options),
 	         (long long)(collecting->process->options->collector_interval_ns / NS_PER_S));
 	if (collecting->process->role == COLLECTOR_ALONE)
 		notify_send("READY=1");

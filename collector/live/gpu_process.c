@@ -80,7 +80,8 @@ static void read_identity(const struct gpu_process_table *table, struct gpu_proc
 	char text[COMM_BYTES + 1] = "";
 
 	memcpy(text, comm, COMM_BYTES);
-	process_identity_read(table->options.proc, process->tgid, text, &process->identity);
+	table->options.namer.identify(table->options.namer.context, process->tgid, text,
+	                              &process->identity);
 }
 
 struct gpu_process *gpu_process_table_find(struct gpu_process_table *table, uint32_t tgid,

@@ -43,7 +43,7 @@ struct gpu_process {
 };
 
 struct gpu_process_table_options {
-	const char *proc;    /* "/proc" */
+	struct process_namer namer;
 	size_t memory_bytes; /* of all live blocks and sums */
 };
 

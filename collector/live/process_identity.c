@@ -218,3 +218,13 @@ void process_identity_read(const char *proc, uint32_t tgid, const char *comm,
 	    !read_program(proc, tgid, out->service_name))
 		(void)keep_text(str_of(out->comm), out->service_name);
 }
+
+static void identify(void *proc, uint32_t tgid, const char *comm, struct process_identity *out)
+{
+	process_identity_read(proc, tgid, comm, out);
+}
+
+struct process_namer process_namer_of_proc(const char *proc)
+{
+	return (struct process_namer){ identify, (void *)(uintptr_t)proc };
+}

@@ -28,6 +28,16 @@ struct process_identity {
 void process_identity_read(const char *proc, uint32_t tgid, const char *comm,
                            struct process_identity *out);
 
+/* Whoever knows who a process is: /proc, or a recording. */
+struct process_namer {
+	void (*identify)(void *context, uint32_t tgid, const char *comm,
+	                 struct process_identity *out);
+	void *context;
+};
+
+/* One that reads `proc`, which outlives it. */
+struct process_namer process_namer_of_proc(const char *proc);
+
 /* ---- its parts, each of the bytes of one file ---- */
 
 /*

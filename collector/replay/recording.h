@@ -21,18 +21,38 @@
 
 #define RECORDING_BLOCK_MAX ((size_t)64 << 20) /* of a block, packed or not */
 
+/*
+ * Inputs, in the order in which they came, and behind each the answers that the collector
+ * asked for while it dealt with it.
+ */
 enum recording_kind {
-	RECORDING_CLOCK = 1,   /* struct recording_clock: what boot time was on the wall */
-	RECORDING_PROCESS,     /* of a process, at its first sight */
-	RECORDING_MAPS,        /* the text of its maps file */
-	RECORDING_MODULE,      /* a file of code, as a skeleton */
-	RECORDING_DESCRIPTION, /* the Python interpreter of a program */
-	RECORDING_DEFINITION,  /* struct code_definition */
-	RECORDING_EVENT,       /* struct cuda_event or cuda_stack_event */
+	RECORDING_CLOCK = 1, /* struct recording_clock: what boot time was on the wall */
+	/* inputs */
+	RECORDING_EVENT,      /* struct cuda_event or cuda_stack_event */
+	RECORDING_DEFINITION, /* struct code_definition */
+	RECORDING_MAPPED,     /* struct recording_file, its path, its build id */
+	RECORDING_EXECED,
+	RECORDING_EXITED,
+	/* answers */
+	RECORDING_IDENTITY, /* struct process_identity */
+	RECORDING_MAPS,     /* the text of its maps */
+	RECORDING_MODULE,   /* struct recording_file, path, build id, then a skeleton */
+	RECORDING_MEMORY,   /* u64 address, then what lay there */
+	RECORDING_PERF_MAP, /* the bytes of the file */
 	RECORDING_KIND_COUNT,
 };
 
-/* Stands first in a recording, and again when the wall clock was set. */
+/* A file of code that a process has mapped; its texts follow. */
+struct recording_file {
+	uint64_t start;
+	uint64_t end;
+	uint64_t offset;
+	uint64_t inode;
+	uint32_t path_length;
+	uint32_t build_id_length;
+};
+
+/* Stands first in a recording. */
 struct recording_clock {
 	int64_t boot_ns;
 	int64_t unix_ns;

@@ -11,7 +11,7 @@
 static struct gpu_process_table *new_table(void)
 {
 	return gpu_process_table_new(&(struct gpu_process_table_options){
-		.proc = "/nowhere",
+		.namer = process_namer_of_proc("/nowhere"),
 		.memory_bytes = 16 << 20,
 	});
 }
@@ -55,7 +55,7 @@ static void the_ended_are_forgotten_once_published(void **state)
 	other = gpu_process_table_get(table, &event);
 	gpu_process_end(process, 2000);
 	gpu_process_end(process, 9000); /* twice is once */
-	assert_int_equal(process->end_ns, 2000);
+	assert_int_equal(process->end_mono_ns, 2000);
 	assert_true(process->account.gpu_live_bytes == 0);
 	gpu_process_table_forget(table, 3000);
 	assert_int_equal(gpu_process_table_count(table), 2);
@@ -78,7 +78,7 @@ static void another_program_starts_with_nothing(void **state)
 	gpu_account_book(&process->account, &event, STACK_LOST);
 	gpu_process_table_exec(table, process);
 	assert_true(process->account.books[CUDA_CLASS_DEVICE].implicit_bytes == 100);
-	assert_int_equal(process->end_ns, 0);
+	assert_int_equal(process->end_mono_ns, 0);
 }
 
 static void too_many_are_refused_and_counted(void **state)

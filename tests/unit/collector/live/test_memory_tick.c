@@ -70,7 +70,7 @@ static int set_up(void **state)
 	struct fixture *fixture = mem_zalloc(1, sizeof(*fixture));
 
 	fixture->processes = gpu_process_table_new(&(struct gpu_process_table_options){
-		.proc = "/nowhere",
+		.namer = process_namer_of_proc("/nowhere"),
 		.memory_bytes = 256 << 20,
 	});
 	fixture->stacks = stack_table_new(256 << 20);

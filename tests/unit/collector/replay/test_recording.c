@@ -196,7 +196,7 @@ static int read_to_end(struct str bytes, struct recording_record *out, struct er
 
 static void the_documented_bytes_are_read(void **state)
 {
-	static const char records[] = "\x07\0\0\0" /* an event */
+	static const char records[] = "\x02\0\0\0" /* an event */
 				      "\x02\0\0\0" /* of two bytes */
 				      "\x05\0\0\0" /* of process 5 */
 				      "\0\0\0\0"
