@@ -65,7 +65,7 @@ static FILE *ask_headers(const struct python *python)
 		"cc -w -I\"$inc\" -I\"$inc/internal\" '%s' -o '%s/offsets_oracle' "
 		"2>/dev/null",
 		python->path, OFFSETS_ORACLE, BUILD_FOLDER);
-	/* NOLINTNEXTLINE(cert-env33-c): a test asks a compiler */
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): a test asks a compiler */
 	if (system(command) != 0)
 		return NULL;
 	return popen(BUILD_FOLDER "/offsets_oracle", "r");
@@ -129,7 +129,7 @@ static void fill_block(uint8_t *block, uint64_t version, uint64_t free_threaded)
 {
 	for (size_t place = 0; place < DEBUG_OFFSETS_BYTES; place += 8)
 		put(block, place, 16 + place);
-	memcpy(block, "xdebugpy", 8);
+	memcpy(block, (const uint8_t[]){ 'x', 'd', 'e', 'b', 'u', 'g', 'p', 'y' }, 8);
 	put(block, 8, version);
 	put(block, 16, free_threaded);
 }
