@@ -129,7 +129,7 @@ static int listen_on(struct metrics_port *port, const char *address, struct erro
 		                        .ai_socktype = SOCK_STREAM };
 	struct addrinfo *infos = NULL;
 	char host[HOST_BYTES];
-	const char *number;
+	const char *number = NULL;
 	int status;
 
 	if (split(str_of(address), host, &number, err) < 0)
