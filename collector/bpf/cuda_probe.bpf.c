@@ -90,6 +90,14 @@ event_of(const struct task_struct *task, const struct process_key *key, enum cud
 	return event;
 }
 
+/* Of a process that user space may not know yet the first call with a stack is urgent. */
+static __always_inline enum event_urgency process_calls_notice(struct process_calls *calls)
+{
+	if (calls->noticed || __sync_lock_test_and_set(&calls->noticed, 1) != 0)
+		return EVENT_PATIENT;
+	return EVENT_URGENT;
+}
+
 static __always_inline void announce(const struct pt_regs *regs, const struct task_struct *task,
                                      __u32 function)
 {
@@ -99,6 +107,7 @@ static __always_inline void announce(const struct pt_regs *regs, const struct ta
 
 	if (!calls || __sync_lock_test_and_set(&calls->announced, 1) != 0)
 		return;
+	calls->noticed = 1;
 	event = event_of(task, &key, CUDA_EVENT_INIT);
 	event.function = function;
 	event_ring_send_thread(&event, regs, task);
@@ -116,7 +125,7 @@ static __always_inline void enter_free(const struct task_struct *task,
 		__sync_fetch_and_add(&counters_of(calls, function)->free_calls, 1);
 	event.function = call->function;
 	event.address = call->address;
-	event_ring_send(&event);
+	event_ring_send(&event, EVENT_PATIENT);
 }
 
 SEC("uprobe")
@@ -162,6 +171,7 @@ static __always_inline void leave_alloc(const struct pt_regs *regs, const struct
                                         struct process_calls *calls)
 {
 	struct cuda_counters *counters = counters_of(calls, function_of(call->function));
+	enum event_urgency urgency;
 	int is_paid;
 
 	if (event->result != 0) {
@@ -176,14 +186,15 @@ static __always_inline void leave_alloc(const struct pt_regs *regs, const struct
 			probe_loss_count(LOSS_RESULT);
 		}
 	}
+	urgency = process_calls_notice(calls);
 	is_paid = process_calls_pay_stack(calls, event->time_ns);
 	if (is_paid || (event->result == 0 && call->bytes >= STORM_ALWAYS_BYTES)) {
-		event_ring_send_stack(event, regs, task);
+		event_ring_send_stack(event, regs, task, urgency);
 		return;
 	}
 	event->flags |= CUDA_EVENT_SAMPLED;
 	probe_loss_count(LOSS_SAMPLED);
-	event_ring_send(event);
+	event_ring_send(event, urgency);
 }
 
 SEC("uretprobe")
@@ -218,7 +229,7 @@ int cuda_leave(struct pt_regs *regs)
 	event.kind = CUDA_EVENT_FREE_UNDONE;
 	event.address = call.address;
 	__sync_fetch_and_add(&counters_of(calls, function_of(call.function))->free_failures, 1);
-	event_ring_send(&event);
+	event_ring_send(&event, EVENT_PATIENT);
 	return 0;
 }
 
@@ -247,7 +258,7 @@ int thread_exits(void *context)
 	/* Of two threads that end at once, both may see that nobody is left. */
 	calls = ending(task, CUDA_EVENT_EXIT, &event);
 	if (calls && __sync_lock_test_and_set(&calls->exited, 1) == 0)
-		event_ring_send(&event);
+		event_ring_send(&event, EVENT_URGENT);
 	return 0;
 }
 
@@ -261,7 +272,8 @@ int process_execs(void *context)
 	if (!calls)
 		return 0;
 	calls->announced = 0;
-	event_ring_send(&event);
+	calls->noticed = 0;
+	event_ring_send(&event, EVENT_URGENT);
 	return 0;
 }
 

@@ -37,6 +37,7 @@ struct process_calls {
 	struct cuda_counters by_class[CUDA_CLASS_COUNT];
 	__u64 exited;    /* 1: its last thread has ended */
 	__u64 announced; /* 1: CUDA_EVENT_INIT was sent since it began or ran exec */
+	__u64 noticed;   /* 1: user space was woken for it since */
 	__u64 storm_ns;  /* until when its stacks have used up their share */
 };
 

@@ -4,6 +4,10 @@
  *
  * An event with a stack takes 20 to 75 KiB, one without a hundred bytes. So stacks leave the
  * last part of the ring to events without one; addresses and frees are then still whole.
+ *
+ * User space is woken for what it must look at now (a new process, the end of one), and when
+ * the ring fills; else it looks by itself many times a second. To wake it for each event costs
+ * more than to handle it.
  */
 #ifndef COLLECTOR_BPF_EVENT_RING_BPF_H
 #define COLLECTOR_BPF_EVENT_RING_BPF_H
@@ -17,6 +21,12 @@
 #define STORM_ALWAYS_BYTES (1ULL << 20) /* calls of that size have a stack at any rate */
 
 const volatile __u64 stack_room = 0; /* bytes in the ring beyond which stacks are left out */
+const volatile __u64 wake_bytes = 0; /* and beyond which user space is woken */
+
+enum event_urgency {
+	EVENT_PATIENT,
+	EVENT_URGENT,
+};
 
 /* User space sets the size. */
 struct {
@@ -24,16 +34,25 @@ struct {
 	__uint(max_entries, 1 << 22);
 } events SEC(".maps");
 
-static __always_inline void event_ring_send(const struct cuda_event *event)
+static __always_inline __u64 wake_flags(enum event_urgency urgency)
 {
-	if (bpf_ringbuf_output(&events, (void *)event, sizeof(*event), 0))
+	if (urgency == EVENT_URGENT || bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= wake_bytes)
+		return BPF_RB_FORCE_WAKEUP;
+	return BPF_RB_NO_WAKEUP;
+}
+
+static __always_inline void event_ring_send(const struct cuda_event *event,
+                                            enum event_urgency urgency)
+{
+	if (bpf_ringbuf_output(&events, (void *)event, sizeof(*event), wake_flags(urgency)))
 		probe_loss_count(LOSS_RING_FULL);
 }
 
 /* One size of reservation, a constant; 0 when there is no room. */
 static __always_inline int send_bucket(const struct cuda_event *event, const struct pt_regs *regs,
                                        const struct task_struct *task,
-                                       const struct stack_extent *extent, const __u32 bucket)
+                                       const struct stack_extent *extent, const __u32 bucket,
+                                       enum event_urgency urgency)
 {
 	struct cuda_stack_event *record = bpf_ringbuf_reserve(&events, sizeof(*record) + bucket, 0);
 
@@ -45,7 +64,7 @@ static __always_inline int send_bucket(const struct cuda_event *event, const str
 		python_walk(&record->stack, event->tgid, event->process_start_ns);
 		copy_stack(&record->stack, record->bytes, extent, bucket);
 	}
-	bpf_ringbuf_submit(record, 0);
+	bpf_ringbuf_submit(record, wake_flags(urgency));
 	return 1;
 }
 
@@ -56,12 +75,12 @@ static __always_inline void event_ring_send_thread(const struct cuda_event *even
 {
 	const struct stack_extent extent = { .base = regs->sp };
 
-	if (!send_bucket(event, regs, task, &extent, 0))
+	if (!send_bucket(event, regs, task, &extent, 0, EVENT_URGENT))
 		probe_loss_count(LOSS_RING_FULL);
 }
 
 static __always_inline int send_sized(const struct cuda_event *event, const struct pt_regs *regs,
-                                      const struct task_struct *task)
+                                      const struct task_struct *task, enum event_urgency urgency)
 {
 	const struct stack_extent extent = stack_extent_of(task, regs->sp);
 
@@ -69,26 +88,27 @@ static __always_inline int send_sized(const struct cuda_event *event, const stru
 		return 0;
 	switch (extent.bucket) {
 	case 8192:
-		return send_bucket(event, regs, task, &extent, 8192);
+		return send_bucket(event, regs, task, &extent, 8192, urgency);
 	case 16384:
-		return send_bucket(event, regs, task, &extent, 16384);
+		return send_bucket(event, regs, task, &extent, 16384, urgency);
 	case 32768:
-		return send_bucket(event, regs, task, &extent, 32768);
+		return send_bucket(event, regs, task, &extent, 32768, urgency);
 	default:
-		return send_bucket(event, regs, task, &extent, 65536);
+		return send_bucket(event, regs, task, &extent, 65536, urgency);
 	}
 }
 
 /* With the stack, or without when there is no room for it. */
 static __always_inline void event_ring_send_stack(struct cuda_event *event,
                                                   const struct pt_regs *regs,
-                                                  const struct task_struct *task)
+                                                  const struct task_struct *task,
+                                                  enum event_urgency urgency)
 {
-	if (send_sized(event, regs, task))
+	if (send_sized(event, regs, task, urgency))
 		return;
 	event->flags |= CUDA_EVENT_STACK_DROPPED;
 	probe_loss_count(LOSS_STACK);
-	event_ring_send(event);
+	event_ring_send(event, urgency);
 }
 
 #endif

@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -31,6 +33,8 @@ struct probe_set {
 	struct ring_buffer *events;
 	struct ring_buffer *definitions;
 	size_t events_left; /* of this call of probe_set_drain() */
+	int waiting;        /* epoll: the ring, and the timer */
+	int timer;
 	struct closing *closing;
 };
 
@@ -73,6 +77,7 @@ static void configure(struct probe_set *set, const struct probe_set_options *opt
 
 	(void)bpf_map__set_max_entries(programs->maps.events, (uint32_t)room);
 	programs->rodata->stack_room = room - room / 8;
+	programs->rodata->wake_bytes = room / 8;
 	(void)bpf_map__set_max_entries(programs->maps.definitions, (uint32_t)definition_room);
 	if (options->storm_limit > 0) {
 		programs->rodata->storm_interval_ns = NS_PER_S / options->storm_limit;
@@ -182,6 +187,31 @@ static int open_rings(struct probe_set *set, struct error *err)
 	return 0;
 }
 
+static int add_descriptor(const struct probe_set *set, int descriptor)
+{
+	struct epoll_event interest = { .events = EPOLLIN };
+
+	return epoll_ctl(set->waiting, EPOLL_CTL_ADD, descriptor, &interest);
+}
+
+/* Events that nobody is woken for are looked for by the clock. */
+static int open_waiting(struct probe_set *set, struct error *err)
+{
+	const struct itimerspec often = {
+		.it_interval = { .tv_nsec = PROBE_DRAIN_NS },
+		.it_value = { .tv_nsec = PROBE_DRAIN_NS },
+	};
+
+	set->waiting = epoll_create1(EPOLL_CLOEXEC);
+	set->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (set->waiting < 0 || set->timer < 0 ||
+	    timerfd_settime(set->timer, 0, &often, NULL) < 0 ||
+	    add_descriptor(set, set->timer) < 0 ||
+	    add_descriptor(set, ring_buffer__epoll_fd(set->events)) < 0)
+		return error_set_errno(err, errno, "waiting for events");
+	return 0;
+}
+
 static int add_common_counters(const struct probe_set *set, struct error *err)
 {
 	static const struct process_key without_place;
@@ -199,12 +229,15 @@ int probe_set_open(const struct probe_set_options *options,
 {
 	struct probe_set *set = mem_zalloc(1, sizeof(*set));
 
+	set->waiting = -1;
+	set->timer = -1;
 	set->handlers = *handlers;
 	set->method = options->method;
 	if (set->method == PROBE_METHOD_BEST)
 		set->method = probe_link_has_multi() ? PROBE_METHOD_MULTI : PROBE_METHOD_PERF;
 	if (load(set, options, err) < 0 || add_common_counters(set, err) < 0 ||
-	    attach_tracepoints(set, err) < 0 || open_rings(set, err) < 0) {
+	    attach_tracepoints(set, err) < 0 || open_rings(set, err) < 0 ||
+	    open_waiting(set, err) < 0) {
 		probe_set_close(set);
 		return -1;
 	}
@@ -223,6 +256,10 @@ void probe_set_close(struct probe_set *set)
 		pthread_join(closing->thread, NULL);
 		free(closing);
 	}
+	if (set->timer >= 0)
+		(void)close(set->timer);
+	if (set->waiting >= 0)
+		(void)close(set->waiting);
 	ring_buffer__free(set->definitions);
 	ring_buffer__free(set->events);
 	cuda_probe_bpf__destroy(set->programs);
@@ -269,11 +306,14 @@ void probe_set_detach(struct probe_set *set, struct probe_link *link)
 
 int probe_set_descriptor(const struct probe_set *set)
 {
-	return ring_buffer__epoll_fd(set->events);
+	return set->waiting;
 }
 
 size_t probe_set_drain(struct probe_set *set, size_t limit)
 {
+	uint64_t ticks;
+
+	(void)read(set->timer, &ticks, sizeof(ticks));
 	set->events_left = limit;
 	if (limit > 0)
 		(void)ring_buffer__consume(set->events);

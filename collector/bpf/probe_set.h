@@ -26,7 +26,8 @@
 
 #define PROBE_EVENT_RING_BYTES      ((size_t)4 << 20)
 #define PROBE_DEFINITION_RING_BYTES ((size_t)1 << 20)
-#define PROBE_STORM_SECONDS         5 /* of its limit may a process use up at once */
+#define PROBE_STORM_SECONDS         5        /* of its limit may a process use up at once */
+#define PROBE_DRAIN_NS              50000000 /* at most between events and their draining */
 
 enum call_storage {
 	CALL_STORAGE_BEST,
@@ -70,7 +71,10 @@ int probe_set_attach(struct probe_set *set, int descriptor, const struct probe_p
 /* Returns at once. NULL is fine. */
 void probe_set_detach(struct probe_set *set, struct probe_link *link);
 
-/* Readable (epoll) when there is something to drain. */
+/*
+ * Readable (epoll) when it is time to drain: at once for a process that is new or has ended,
+ * and when the ring fills; else after PROBE_DRAIN_NS, also when there is nothing.
+ */
 int probe_set_descriptor(const struct probe_set *set);
 
 /* Hands on up to `limit` events; returns how many. */
