@@ -173,7 +173,7 @@ static int put_series(struct ingest_run *run, const struct label_set *labels, si
                       const int64_t *values, struct series_profile *out, struct error *err)
 {
 	struct stored_series *series = &out->series[out->series_count];
-	struct type_labels added;
+	struct type_labels added = { 0 };
 	uint64_t total = 0;
 
 	for (size_t i = 0; i < out->row_count; i++)

@@ -20,26 +20,26 @@
 #define GPU_PROCESSES_MAX 8192 /* as many as the programs in the kernel know */
 
 struct gpu_process {
-	uint32_t tgid;
-	uint64_t start_ns;
-	uint64_t first_ns;   /* time of its first event */
-	int64_t end_mono_ns; /* 0: it runs */
-	bool is_settled;     /* ended, and the kernel's last counters are booked */
-	bool is_published;   /* its end was part of a tick */
-	struct process_identity identity;
 	struct gpu_account account;
-
-	/* what the kernel has counted, from reading it until it is booked */
-	struct kernel_counters counters[CUDA_CLASS_COUNT];
-	bool has_counters;
-	bool has_exited; /* the kernel says so */
-
 	/*
 	 * by host_raw, what metrics have shown: a free that is undone later must not take a
 	 * counter back
 	 */
 	wide_sum shown_free_bytes[2];
 	wide_sum shown_free_calls[2];
+
+	/* what the kernel has counted, from reading it until it is booked */
+	struct kernel_counters counters[CUDA_CLASS_COUNT];
+
+	uint64_t start_ns;
+	uint64_t first_ns;   /* time of its first event */
+	int64_t end_mono_ns; /* 0: it runs */
+	uint32_t tgid;
+	bool has_counters;
+	bool has_exited;   /* the kernel says so */
+	bool is_settled;   /* ended, and the kernel's last counters are booked */
+	bool is_published; /* its end was part of a tick */
+	struct process_identity identity;
 };
 
 struct gpu_process_table_options {

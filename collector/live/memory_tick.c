@@ -163,7 +163,8 @@ static bool make_labels(const struct memory_tick *tick, const struct stack_profi
 /* ---- series ---- */
 
 /*
- * Gives one stack and its values and moves *cursor on; false when there are no more.
+ * Gives one stack and its values and moves *cursor on; false when there are no more. NULL:
+ * there are none.
  */
 typedef bool (*row_source)(const struct series_names *names, size_t *cursor, uint32_t *out_stack,
                            int64_t *out_values);
@@ -228,16 +229,6 @@ static bool next_failure(const struct series_names *names, size_t *cursor, uint3
 	return false;
 }
 
-static bool next_nothing(const struct series_names *names, size_t *cursor, uint32_t *out_stack,
-                         int64_t *out_values)
-{
-	(void)names;
-	(void)cursor;
-	(void)out_stack;
-	(void)out_values;
-	return false;
-}
-
 /*
  * One profile of rows from *cursor on, which moves behind them when it worked. A series
  * may need several: *out_more. False when the arena is full.
@@ -257,7 +248,7 @@ static bool add_profile(struct memory_tick *tick, const struct stack_profile_kin
 	if (!stack_profile_begin(maker, kind, tick->time, tick->arena) ||
 	    !make_labels(tick, kind, names, &profile.labels))
 		return false;
-	while (!*out_more && next(names, &at, &stack, values)) {
+	while (!*out_more && next && next(names, &at, &stack, values)) {
 		if (!stack_profile_add(maker, stack, values))
 			return false;
 		rows++;
@@ -366,7 +357,7 @@ void memory_tick_publish(struct memory_tick *tick, struct stack_profile_time tim
 	const struct series_names nobody = { .process = NULL };
 
 	tick->time = time;
-	add_series(tick, &heartbeat_kind, &nobody, next_nothing);
+	add_series(tick, &heartbeat_kind, &nobody, NULL);
 	for (size_t i = 0; i < gpu_process_table_count(tick->processes); i++)
 		add_process(tick, gpu_process_table_at(tick->processes, i));
 	push(tick);

@@ -224,7 +224,7 @@ static int drain_fails(void *context, const struct event_handlers *handlers, siz
 	(void)context;
 	(void)handlers;
 	(void)limit;
-	(void)out;
+	*out = EVENT_SOURCE_END;
 	return error_set(err, ERROR_CORRUPT, "the recording is damaged");
 }
 
