@@ -7,6 +7,7 @@
 struct gpu_group_series {
 	uint32_t node;
 	uint32_t group;
+	uint32_t next; /* of the same node, + 1; 0: the last */
 	struct gpu_cells cells;
 };
 
@@ -72,15 +73,6 @@ int gpu_groups_add(struct gpu_groups *groups, const struct gpu_roster *roster,
 
 /* ---- lines ---- */
 
-/* What one node says at each step: GPU_GAP, or the time of the tick that counts. */
-static void find_ticks(const struct gpu_groups *groups, const struct gpu_ticks *ticks,
-                       uint32_t node, int64_t *times)
-{
-	for (size_t i = 0; i < groups->grid->step_count; i++)
-		if (!gpu_ticks_at(ticks, node, gpu_grid_time(groups->grid, i), &times[i]))
-			times[i] = GPU_GAP;
-}
-
 static void add_value(int64_t *values, size_t step, int64_t value)
 {
 	if (values)
@@ -91,9 +83,10 @@ static void add_value(int64_t *values, size_t step, int64_t value)
 struct walk {
 	struct gpu_groups *groups;
 	const struct gpu_ticks *ticks;
-	int64_t *times; /* of the node at hand */
+	int64_t *times; /* of the node at hand: the tick that counts at each step, or GPU_GAP */
 	int64_t *total;
-	bool *counts; /* by node: what it says is part of the total */
+	bool *counts;    /* by node: what it says is part of the total */
+	uint32_t *first; /* by node: its first series, + 1 */
 };
 
 static void add_area(struct walk *walk, const struct gpu_group_series *series)
@@ -126,15 +119,16 @@ static void walk_nodes(struct walk *walk, size_t node_count,
                        void (*visit)(struct walk *walk, const struct gpu_group_series *series))
 {
 	const struct gpu_groups *groups = walk->groups;
+	const struct gpu_moment_range steps = { groups->grid->start_ns, groups->grid->step_ns,
+		                                groups->grid->step_count };
 
 	for (uint32_t node = 0; node < node_count; node++) {
-		find_ticks(groups, walk->ticks, node, walk->times);
+		gpu_ticks_sample(walk->ticks, node, steps, GPU_GAP, walk->times);
 		for (size_t i = 0; walk->counts[node] && i < groups->grid->step_count; i++)
 			if (walk->times[i] != GPU_GAP)
 				add_value(walk->total, i, 0);
-		for (size_t i = 0; i < groups->series_ids.count; i++)
-			if (groups->series[i].node == node)
-				visit(walk, &groups->series[i]);
+		for (uint32_t i = walk->first[node]; i != 0; i = groups->series[i - 1].next)
+			visit(walk, &groups->series[i - 1]);
 	}
 }
 
@@ -230,6 +224,20 @@ static bool *counted_nodes(const struct gpu_groups *groups, const struct gpu_ros
 	return counts;
 }
 
+/* Chains the series of each node; NULL: the arena is full. */
+static uint32_t *chain_series(struct gpu_groups *groups, size_t node_count)
+{
+	uint32_t *first = arena_array(groups->arena, node_count + 1, sizeof(*first));
+
+	for (uint32_t i = 0; first && i < groups->series_ids.count; i++) {
+		struct gpu_group_series *series = &groups->series[i];
+
+		series->next = first[series->node];
+		first[series->node] = i + 1;
+	}
+	return first;
+}
+
 int gpu_groups_finish(struct gpu_groups *groups, const struct gpu_roster *roster,
                       const struct gpu_ticks *ticks, size_t top, struct gpu_lines *out,
                       struct error *err)
@@ -240,7 +248,8 @@ int gpu_groups_finish(struct gpu_groups *groups, const struct gpu_roster *roster
 	*out = (struct gpu_lines){ .total = make_values(groups), .other = make_values(groups) };
 	walk.times = make_values(groups);
 	walk.counts = counted_nodes(groups, roster);
-	if (!out->total || !out->other || !walk.times || !walk.counts)
+	walk.first = chain_series(groups, nodes);
+	if (!out->total || !out->other || !walk.times || !walk.counts || !walk.first)
 		return arena_error(groups->arena, err);
 	walk_nodes(&walk, nodes, add_area);
 	if (choose(groups, roster, top, out, err) < 0)

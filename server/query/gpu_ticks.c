@@ -80,6 +80,12 @@ int64_t gpu_ticks_interval_ns(const struct gpu_ticks *ticks, uint32_t node)
 	return node < ticks->node_count ? ticks->nodes[node].interval_ns : GPU_INTERVAL_DEFAULT_NS;
 }
 
+/* Whether a tick is older than two intervals, whose double may not fit. */
+static bool is_gap(const struct gpu_tick_list *list, int64_t tick_ns, int64_t at_ns)
+{
+	return at_ns - tick_ns - list->interval_ns > list->interval_ns;
+}
+
 bool gpu_ticks_at(const struct gpu_ticks *ticks, uint32_t node, int64_t at_ns, int64_t *out_ns)
 {
 	const struct gpu_tick_list *list;
@@ -98,11 +104,26 @@ bool gpu_ticks_at(const struct gpu_ticks *ticks, uint32_t node, int64_t at_ns, i
 		else
 			high = middle;
 	}
-	if (low == 0)
-		return false;
-	/* older than two intervals, whose double may not fit */
-	if (at_ns - list->times[low - 1] - list->interval_ns > list->interval_ns)
+	if (low == 0 || is_gap(list, list->times[low - 1], at_ns))
 		return false;
 	*out_ns = list->times[low - 1];
 	return true;
+}
+
+void gpu_ticks_sample(const struct gpu_ticks *ticks, uint32_t node, struct gpu_moment_range moments,
+                      int64_t missing, int64_t *out_ns)
+{
+	static const struct gpu_tick_list none = { 0 };
+	const struct gpu_tick_list *list = node < ticks->node_count ? &ticks->nodes[node] : &none;
+	size_t passed = 0; /* ticks at or before the moment */
+
+	for (size_t i = 0; i < moments.count; i++) {
+		const int64_t at_ns = moments.start_ns + (int64_t)i * moments.step_ns;
+
+		while (passed < list->count && list->times[passed] <= at_ns)
+			passed++;
+		out_ns[i] = passed > 0 && !is_gap(list, list->times[passed - 1], at_ns)
+		                    ? list->times[passed - 1]
+		                    : missing;
+	}
 }

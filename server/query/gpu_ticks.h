@@ -16,6 +16,12 @@
 
 #define GPU_INTERVAL_DEFAULT_NS (INT64_C(15) * NS_PER_S) /* -collector.interval */
 
+struct gpu_moment_range {
+	int64_t start_ns;
+	int64_t step_ns;
+	size_t count;
+};
+
 struct gpu_tick_list {
 	int64_t *times; /* ascending after gpu_ticks_finish() */
 	size_t count;
@@ -44,3 +50,7 @@ int64_t gpu_ticks_interval_ns(const struct gpu_ticks *ticks, uint32_t node);
  * intervals (a gap).
  */
 bool gpu_ticks_at(const struct gpu_ticks *ticks, uint32_t node, int64_t at_ns, int64_t *out_ns);
+
+/* The same for each of `count` moments, `step_ns` apart; `missing` in a gap. */
+void gpu_ticks_sample(const struct gpu_ticks *ticks, uint32_t node, struct gpu_moment_range moments,
+                      int64_t missing, int64_t *out_ns);

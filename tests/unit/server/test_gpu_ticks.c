@@ -96,6 +96,27 @@ static void nodes_have_clocks_of_their_own(void **state)
 	assert_int_equal(gpu_ticks_interval_ns(&ticks, 9), GPU_INTERVAL_DEFAULT_NS);
 }
 
+static void moments_are_sampled_as_they_are_asked_one_by_one(void **state)
+{
+	CLEANUP(arena_freep) struct arena *arena = arena_new(LIMIT, NULL);
+	const int64_t seconds[] = { 15, 30, 45, 90, 105, 120, 400 };
+	const struct gpu_ticks ticks = ticks_of(arena, seconds, ARRAY_LENGTH(seconds));
+	const struct gpu_moment_range moments = { 0, 7 * S, 70 };
+	int64_t sampled[70];
+
+	(void)state;
+	gpu_ticks_sample(&ticks, 0, moments, -1, sampled);
+	for (int64_t i = 0; i < 70; i++) {
+		int64_t tick_ns = -1;
+
+		(void)gpu_ticks_at(&ticks, 0, i * 7 * S, &tick_ns);
+		assert_int_equal(sampled[i], tick_ns);
+	}
+	gpu_ticks_sample(&ticks, 5, moments, -1, sampled);
+	for (size_t i = 0; i < 70; i++)
+		assert_int_equal(sampled[i], -1);
+}
+
 static void a_full_arena_is_said(void **state)
 {
 	CLEANUP(arena_freep) struct arena *arena = arena_new(4096, NULL);
@@ -116,6 +137,7 @@ int main(void)
 		cmocka_unit_test(the_interval_is_the_usual_distance),
 		cmocka_unit_test(a_tick_holds_for_two_intervals),
 		cmocka_unit_test(nodes_have_clocks_of_their_own),
+		cmocka_unit_test(moments_are_sampled_as_they_are_asked_one_by_one),
 		cmocka_unit_test(a_full_arena_is_said),
 	};
 
