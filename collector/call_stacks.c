@@ -159,16 +159,6 @@ static struct traced_process *process_of(struct call_stacks *stacks, const struc
 	return trace(stacks, event->tgid, event->process_start_ns);
 }
 
-void call_stacks_mapped(struct call_stacks *stacks, uint32_t tgid, const struct mapped_file *file)
-{
-	struct traced_process *process = newest_of(stacks, tgid);
-
-	if (process && process->sweeps == 0)
-		address_space_map(process->space, file);
-	else if (str_starts_with(profile_basename(file->path), STR("libcuda.so")))
-		(void)trace(stacks, tgid, 0);
-}
-
 /* It is the same process, with other files and another interpreter, or none. */
 static void begin_program(struct call_stacks *stacks, struct traced_process *process)
 {
@@ -286,6 +276,35 @@ static void know_interpreter(struct call_stacks *stacks, struct traced_process *
 	}
 	if (id != ID_MAP_NONE && stacks->descriptions[id].version != 0)
 		process->python = &stacks->descriptions[id];
+}
+
+/*
+ * A process that has a driver: its first calls may come in a row, and the kernel side must
+ * know its interpreter by then to read its frames.
+ */
+static void expect_calls(struct call_stacks *stacks, uint32_t tgid)
+{
+	const struct event_source *source = stacks->options.source;
+	const struct traced_process *process = trace(stacks, tgid, 0);
+	struct python_description description;
+	struct exec_identity program = { 0 };
+	struct error ignored = { 0 };
+
+	if (process && source->program &&
+	    source->program(source->context, tgid, &program, &ignored) == 0 &&
+	    program_of(stacks, &program) == ID_MAP_NONE &&
+	    interpreter_describe_space(process->space, &description, &ignored) == 0)
+		keep_description(stacks, &program, &description);
+}
+
+void call_stacks_mapped(struct call_stacks *stacks, uint32_t tgid, const struct mapped_file *file)
+{
+	struct traced_process *process = newest_of(stacks, tgid);
+
+	if (process && process->sweeps == 0)
+		address_space_map(process->space, file);
+	else if (str_starts_with(profile_basename(file->path), STR("libcuda.so")))
+		expect_calls(stacks, tgid);
 }
 
 /* ---- stacks ---- */

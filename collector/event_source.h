@@ -77,6 +77,9 @@ struct event_source {
 	void (*identify)(void *context, uint32_t tgid, const char *comm,
 	                 struct process_identity *out);
 
+	/* Which program a process runs, as far as that is known before its first event. */
+	int (*program)(void *context, uint32_t tgid, struct exec_identity *out, struct error *err);
+
 	/* How the Python of all processes of this program is read; version 0: it has none. */
 	void (*describe)(void *context, const struct exec_identity *program,
 	                 const struct python_description *description);

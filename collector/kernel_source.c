@@ -12,6 +12,7 @@
 #include "collector/python/python_description.h"
 #include "collector/unwind/process_view.h"
 #include "collector/watch/library_probes.h"
+#include "collector/watch/program_identity.h"
 #include "collector/watch/watch.h"
 
 struct kernel_source {
@@ -158,6 +159,12 @@ static int open_process(void *context, uint32_t tgid, struct process_view *out, 
 	return process_view_open((pid_t)tgid, out, err);
 }
 
+static int program_of(void *context, uint32_t tgid, struct exec_identity *out, struct error *err)
+{
+	(void)context;
+	return program_identity_read(tgid, out, err);
+}
+
 static void describe(void *context, const struct exec_identity *program,
                      const struct python_description *description)
 {
@@ -259,6 +266,7 @@ int kernel_source_open(const struct kernel_source_options *options, struct event
 		.counters = visit_counters,
 		.forget = forget,
 		.open_process = open_process,
+		.program = program_of,
 		.describe = describe,
 		.health = tell_health,
 		.close = close_source,

@@ -300,6 +300,13 @@ static void forget(void *context, uint32_t tgid, uint64_t start_ns)
 	tap->inner.forget(tap->inner.context, tgid, start_ns);
 }
 
+static int program_of(void *context, uint32_t tgid, struct exec_identity *out, struct error *err)
+{
+	const struct recording_tap *tap = context;
+
+	return tap->inner.program(tap->inner.context, tgid, out, err);
+}
+
 static void describe(void *context, const struct exec_identity *program,
                      const struct python_description *description)
 {
@@ -357,6 +364,7 @@ int recording_tap_open(const char *path, const struct event_source *inner, struc
 		.forget = inner->forget ? forget : NULL,
 		.open_process = inner->open_process ? open_process : NULL,
 		.identify = identify,
+		.program = inner->program ? program_of : NULL,
 		.describe = inner->describe ? describe : NULL,
 		.health = inner->health ? health : NULL,
 		.close = close_tap,
