@@ -38,7 +38,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="vramscope-demo-") as folder:
         library = build(folder)
         server = subprocess.Popen([sys.executable, os.path.join(HERE, "llm_server.py"), "--driver", options.driver,
-                                   *(["--ops", library] if library else []), *rest])
+                                   *(["--ops", library] if library else []), *rest],
+                                  env={"STUB_INIT_US": "300000", **os.environ})  # as long as a real driver takes to begin
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda number, _frame: server.send_signal(number))
         return server.wait()

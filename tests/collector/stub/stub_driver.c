@@ -11,6 +11,7 @@
  *          STUB_DEVICE_BYTES  what the device has (80 GiB)
  *          STUB_FAIL_EVERY    each such allocation fails (0: none)
  *          STUB_LATENCY_US    inside each call (0)
+ *          STUB_INIT_US       inside cuInit besides (0; a real driver: 100,000 and more)
  *          stub_inside, an exported pointer: called inside each memory function
  */
 #include "tests/collector/stub/stub_driver.h"
@@ -46,6 +47,7 @@ struct driver {
 	uint64_t fail_every;
 	uint64_t allocations;
 	uint64_t latency_us;
+	uint64_t init_us;
 };
 
 static struct driver driver = { .lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT };
@@ -65,17 +67,21 @@ static void configure(void)
 	driver.capacity = setting("STUB_DEVICE_BYTES", UINT64_C(80) << 30);
 	driver.fail_every = setting("STUB_FAIL_EVERY", 0);
 	driver.latency_us = setting("STUB_LATENCY_US", 0);
+	driver.init_us = setting("STUB_INIT_US", 0);
+}
+
+static void pause_for(uint64_t us)
+{
+	const struct timespec pause = { (time_t)(us / 1000000), (long)(us % 1000000 * 1000) };
+
+	if (us > 0)
+		nanosleep(&pause, NULL);
 }
 
 static void begin(const char *function)
 {
 	pthread_once(&driver.once, configure);
-	if (driver.latency_us > 0) {
-		const struct timespec pause = { (time_t)(driver.latency_us / 1000000),
-			                        (long)(driver.latency_us % 1000000 * 1000) };
-
-		nanosleep(&pause, NULL);
-	}
+	pause_for(driver.latency_us);
 	if (stub_inside)
 		stub_inside(function);
 }
@@ -150,6 +156,7 @@ EXPORT int cuInit(unsigned int flags)
 {
 	(void)flags;
 	begin("cuInit");
+	pause_for(driver.init_us);
 	return STUB_SUCCESS;
 }
 
