@@ -86,41 +86,56 @@ static uint32_t intern_string(struct stack_table *table, struct str text)
 	return id;
 }
 
-static uint32_t intern_frame(struct stack_table *table, const struct stack_frame *frame)
+/*
+ * What tells a frame from all others, before any of its strings is looked up: most frames
+ * were seen before.
+ */
+static struct hash128 frame_key(const struct stack_table *table, const struct frame *frame)
 {
-	/* field by field: padding must not be hashed */
-	const uint64_t parts[] = {
-		(uint64_t)frame->name << 32 | frame->system_name,
-		(uint64_t)frame->file << 32 | frame->module,
-		(uint64_t)frame->build_id << 32 | (uint32_t)frame->kind,
-		(uint64_t)frame->line,
-		(uint64_t)frame->start_line,
-		frame->address,
-	};
-	uint32_t id;
-	bool is_new;
+	const struct str texts[] = { frame->name, frame->system_name, frame->file, frame->module,
+		                     frame->build_id };
+	uint64_t parts[ARRAY_LENGTH(texts) + 4];
+	size_t count = 0;
 
-	id = id_map_add(&table->frame_ids, hash128(table->key, parts, sizeof(parts)), &is_new);
-	if (!is_new)
-		return id;
-	table->frames = grow(table->frames, id, &table->frame_capacity, sizeof(*table->frames));
-	table->frames[id] = *frame;
+	for (size_t i = 0; i < ARRAY_LENGTH(texts); i++)
+		parts[count++] =
+			texts[i].length ? hash64(table->key, texts[i].data, texts[i].length) : 0;
+	parts[count++] = (uint64_t)frame->kind;
+	parts[count++] = (uint64_t)frame->line;
+	parts[count++] = (uint64_t)frame->start_line;
+	parts[count++] = frame->address;
+	return hash128(table->key, parts, sizeof(parts));
+}
+
+/* The number of the frame with this key; a new one has no content yet. */
+static uint32_t place_frame(struct stack_table *table, struct hash128 key, bool *out_new)
+{
+	const uint32_t id = id_map_add(&table->frame_ids, key, out_new);
+
+	if (*out_new)
+		table->frames =
+			grow(table->frames, id, &table->frame_capacity, sizeof(*table->frames));
 	return id;
 }
 
-static uint32_t intern_named(struct stack_table *table, const struct frame *frame)
+static uint32_t intern_frame(struct stack_table *table, const struct frame *frame)
 {
-	return intern_frame(table, &(struct stack_frame){
-					   .name = intern_string(table, frame->name),
-					   .system_name = intern_string(table, frame->system_name),
-					   .file = intern_string(table, frame->file),
-					   .module = intern_string(table, frame->module),
-					   .build_id = intern_string(table, frame->build_id),
-					   .kind = frame->kind,
-					   .line = frame->line,
-					   .start_line = frame->start_line,
-					   .address = frame->address,
-				   });
+	bool is_new;
+	const uint32_t id = place_frame(table, frame_key(table, frame), &is_new);
+
+	if (is_new)
+		table->frames[id] = (struct stack_frame){
+			.name = intern_string(table, frame->name),
+			.system_name = intern_string(table, frame->system_name),
+			.file = intern_string(table, frame->file),
+			.module = intern_string(table, frame->module),
+			.build_id = intern_string(table, frame->build_id),
+			.kind = frame->kind,
+			.line = frame->line,
+			.start_line = frame->start_line,
+			.address = frame->address,
+		};
+	return id;
 }
 
 static uint32_t intern_node(struct stack_table *table, uint32_t parent, uint32_t frame)
@@ -151,7 +166,7 @@ static void add_fixed(struct stack_table *table)
 	uint32_t root;
 
 	(void)intern_string(table, STR("")); /* string 0 */
-	root = intern_node(table, STACK_NONE, intern_named(table, &lost));
+	root = intern_node(table, STACK_NONE, intern_frame(table, &lost));
 	assert(root == STACK_LOST);
 	for (uint32_t i = 0; i < CUDA_FUNCTION_COUNT; i++) {
 		const struct frame frame = {
@@ -160,24 +175,32 @@ static void add_fixed(struct stack_table *table)
 			.kind = FUNCTION_CUDA,
 		};
 
-		table->function_frames[i] = intern_named(table, &frame);
+		table->function_frames[i] = intern_frame(table, &frame);
 		root = intern_node(table, STACK_LOST, table->function_frames[i]);
 		assert(root == stack_lost((enum cuda_function_id)i));
 	}
-	table->omitted_frame = intern_named(table, &omitted);
+	table->omitted_frame = intern_frame(table, &omitted);
 }
 
-struct stack_table *stack_table_new(size_t limit_bytes)
+static struct stack_table *new_table(size_t limit_bytes, uint64_t key)
 {
 	struct stack_table *table = mem_zalloc(1, sizeof(*table));
-	const struct uuid random = uuid_random();
 
-	memcpy(&table->key, random.bytes, sizeof(table->key));
+	table->key = key;
 	table->limit_bytes = limit_bytes;
 	table->texts = arena_new(SIZE_MAX / 2, NULL); /* has_room() holds the limit */
 	table->scratch = arena_new(SCRATCH_MAX, NULL);
 	add_fixed(table);
 	return table;
+}
+
+struct stack_table *stack_table_new(size_t limit_bytes)
+{
+	const struct uuid random = uuid_random();
+	uint64_t key;
+
+	memcpy(&key, random.bytes, sizeof(key));
+	return new_table(limit_bytes, key);
 }
 
 /* Everything but the struct itself. */
@@ -238,7 +261,7 @@ uint32_t stack_table_add(struct stack_table *table, enum cuda_function_id functi
 				node = intern_node(table, node, table->omitted_frame);
 			continue;
 		}
-		node = intern_node(table, node, intern_named(table, &callers->frames[i]));
+		node = intern_node(table, node, intern_frame(table, &callers->frames[i]));
 	}
 	return intern_node(table, node, table->function_frames[function]);
 }
@@ -303,16 +326,22 @@ static uint32_t mark_callers(const struct stack_table *table, uint8_t *marks)
 	return count;
 }
 
+/* A frame of the old table in the new one, which has the same key. */
 static uint32_t copy_frame(struct stack_table *to, const struct stack_table *from, uint32_t frame)
 {
+	bool is_new;
+	const uint32_t id = place_frame(to, from->frame_ids.keys[frame], &is_new);
 	struct stack_frame copy = from->frames[frame];
 
+	if (!is_new)
+		return id;
 	copy.name = intern_string(to, from->strings[copy.name]);
 	copy.system_name = intern_string(to, from->strings[copy.system_name]);
 	copy.file = intern_string(to, from->strings[copy.file]);
 	copy.module = intern_string(to, from->strings[copy.module]);
 	copy.build_id = intern_string(to, from->strings[copy.build_id]);
-	return intern_frame(to, &copy);
+	to->frames[id] = copy;
+	return id;
 }
 
 void stack_table_shrink(struct stack_table *table, uint8_t *marks, uint32_t **out_numbers)
@@ -326,7 +355,7 @@ void stack_table_shrink(struct stack_table *table, uint8_t *marks, uint32_t **ou
 		free(marks);
 		return;
 	}
-	fresh = stack_table_new(table->limit_bytes);
+	fresh = new_table(table->limit_bytes, table->key);
 	fresh->overflows = table->overflows;
 	numbers = mem_zalloc(count, sizeof(*numbers));
 	for (uint32_t i = 0; i < count; i++) {

@@ -16,7 +16,7 @@
  *
  * Invariants, asserted by stack_table_check():
  *   1. every stack but those without a caller has a parent with a smaller number;
- *   2. no two stacks have the same parent and frame, no two frames the same content;
+ *   2. no two stacks have the same parent and frame, no two frames were given alike;
  *   3. no stack is deeper than STACK_DEPTH_MAX, every string is UTF-8 and no longer than
  *      STACK_STRING_MAX.
  */
