@@ -289,6 +289,36 @@ static void functions_within_functions_count_once(void **state)
 	workload_fini(&workload);
 }
 
+static void whatever_a_function_begins_with_it_is_seen(void **state)
+{
+	struct fixture *fixture = *state;
+	struct workload workload = run(fixture, "beginnings", (uint64_t[]){ 50, 0 }, NULL);
+	const struct cuda_event *first =
+		event_log_find(&fixture->log, workload.pid, CUDA_EVENT_ALLOC, 0);
+	const struct cuda_event *second =
+		event_log_find(&fixture->log, workload.pid, CUDA_EVENT_ALLOC, 1);
+
+	assert_same_calls(fixture, &workload);
+	assert_counted(fixture, &workload, workload.pid);
+	assert_int_equal(first->function, CU_MEM_ALLOC_HOST_V2);
+	assert_int_equal(second->function, CU_MEM_ALLOC_FROM_POOL_ASYNC);
+	/* Each is done by another function of the library. */
+	assert_int_equal(lost(fixture, LOSS_NESTED_CALL), 100 * fixture->links);
+	assert_int_equal(lost(fixture, LOSS_STALE_CALL), 0);
+	workload_fini(&workload);
+}
+
+static void a_process_ends_with_its_last_thread(void **state)
+{
+	struct fixture *fixture = *state;
+	struct workload workload = run(fixture, "leader", NULL, NULL);
+
+	assert_same_calls(fixture, &workload);
+	assert_counted(fixture, &workload, workload.pid);
+	assert_int_equal(counted(fixture, workload.pid).alloc_bytes, 1500 + 2500);
+	workload_fini(&workload);
+}
+
 static void calls_that_are_left_do_not_hide_others(void **state)
 {
 	struct fixture *fixture = *state;
@@ -479,6 +509,7 @@ static void probes_that_hit_twice_count_once(void **state)
 	functions_within_functions_count_once(state);
 	calls_that_are_left_do_not_hide_others(state);
 	calls_from_a_callback_count_too(state);
+	whatever_a_function_begins_with_it_is_seen(state);
 	fixture->links = 1;
 	probe_set_detach(fixture->set, twice);
 }
@@ -642,6 +673,8 @@ int main(void)
 		cmocka_unit_test(failures_are_no_allocations),
 		cmocka_unit_test(a_free_that_fails_is_undone),
 		cmocka_unit_test(functions_within_functions_count_once),
+		cmocka_unit_test(whatever_a_function_begins_with_it_is_seen),
+		cmocka_unit_test(a_process_ends_with_its_last_thread),
 		cmocka_unit_test(calls_that_are_left_do_not_hide_others),
 		cmocka_unit_test(calls_from_a_callback_count_too),
 		cmocka_unit_test(a_fork_inside_a_call_counts_once),

@@ -30,6 +30,8 @@ struct driver {
 	__typeof__(&cuMemFreeAsync) free_async;
 	__typeof__(&cuMemAllocManaged) alloc_managed;
 	__typeof__(&cuMemHostAlloc) host_alloc;
+	__typeof__(&cuMemAllocHost_v2) alloc_host;
+	__typeof__(&cuMemAllocFromPoolAsync) alloc_from_pool;
 	__typeof__(&cuMemFreeHost) free_host;
 	void (**inside)(const char *function);
 };
@@ -132,6 +134,8 @@ static void load_driver(const char *path)
 	*(void **)&driver.free_async = find(library, "cuMemFreeAsync");
 	*(void **)&driver.alloc_managed = find(library, "cuMemAllocManaged");
 	*(void **)&driver.host_alloc = find(library, "cuMemHostAlloc");
+	*(void **)&driver.alloc_host = find(library, "cuMemAllocHost_v2");
+	*(void **)&driver.alloc_from_pool = find(library, "cuMemAllocFromPoolAsync");
 	*(void **)&driver.free_host = find(library, "cuMemFreeHost");
 	driver.inside = find(library, "stub_inside");
 }
@@ -195,6 +199,22 @@ static void run_classes(const struct arguments *arguments)
 	result = driver.free_host(pointer);
 	count_free(&sums, result);
 	say_call("free", (uint64_t)(uintptr_t)pointer, 0, result);
+}
+
+/* N rounds of functions that begin with another instruction each. */
+static void run_beginnings(const struct arguments *arguments)
+{
+	for (uint64_t i = 0; i < arguments->numbers[0]; i++) {
+		uint64_t address = 0;
+		void *pointer = NULL;
+		int result = driver.alloc_host(&pointer, 300 + i);
+
+		count_alloc(&sums, 300 + i, result);
+		say_call("alloc", (uint64_t)(uintptr_t)pointer, 300 + i, result);
+		result = driver.alloc_from_pool(&address, 400 + i, NULL, NULL);
+		count_alloc(&sums, 400 + i, result);
+		say_call("alloc", address, 400 + i, result);
+	}
 }
 
 static void leave_by_longjmp(const char *function)
@@ -369,6 +389,45 @@ static void run_threads(const struct arguments *arguments)
 	}
 }
 
+/* Whether the main thread of this process is a zombie by now. */
+static int has_main_thread_ended(void)
+{
+	char text[256] = "";
+	FILE *file = fopen("/proc/self/stat", "re");
+	const char *state;
+	size_t length;
+
+	if (!file)
+		stop("no /proc/self/stat");
+	length = fread(text, 1, sizeof(text) - 1, file);
+	(void)fclose(file);
+	text[length] = '\0';
+	state = strrchr(text, ')');
+	return state && state[1] == ' ' && state[2] == 'Z';
+}
+
+static void *outlive_main_thread(void *context)
+{
+	(void)context;
+	while (!has_main_thread_ended())
+		(void)usleep(1000);
+	take(1500);
+	say_sums();
+	return NULL;
+}
+
+/* The main thread ends first. */
+static void run_leader(const struct arguments *arguments)
+{
+	pthread_t thread;
+
+	(void)arguments;
+	take(2500);
+	if (pthread_create(&thread, NULL, outlive_main_thread, NULL) != 0)
+		stop("no thread");
+	pthread_exit(NULL);
+}
+
 /* A block from below `room` bytes of a stack that begins with a pattern. */
 static NOINLINE void take_below(uint64_t room, uint64_t pattern)
 {
@@ -426,10 +485,11 @@ static const struct {
 	const char *name;
 	void (*run)(const struct arguments *arguments);
 } cases[] = {
-	{ "pairs", run_pairs },     { "storm", run_storm },     { "bad-free", run_bad_free },
-	{ "classes", run_classes }, { "longjmp", run_longjmp }, { "fork", run_fork },
-	{ "killed", run_killed },   { "exec", run_exec },       { "threads", run_threads },
-	{ "stack", run_stack },     { "late", run_late },       { "callback", run_callback },
+	{ "pairs", run_pairs },           { "storm", run_storm },     { "bad-free", run_bad_free },
+	{ "classes", run_classes },       { "longjmp", run_longjmp }, { "fork", run_fork },
+	{ "killed", run_killed },         { "exec", run_exec },       { "threads", run_threads },
+	{ "stack", run_stack },           { "late", run_late },       { "callback", run_callback },
+	{ "beginnings", run_beginnings }, { "leader", run_leader },
 };
 
 int main(int argc, char **argv)

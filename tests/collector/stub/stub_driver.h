@@ -17,6 +17,8 @@ int cuMemAllocAsync_ptsz(uint64_t *address, size_t bytes, void *stream);
 int cuMemAllocAsync(uint64_t *address, size_t bytes, void *stream);
 int cuMemFreeAsync(uint64_t address, void *stream);
 int cuMemHostAlloc(void **address, size_t bytes, unsigned int flags);
+int cuMemAllocHost_v2(void **address, size_t bytes);
+int cuMemAllocFromPoolAsync(uint64_t *address, size_t bytes, void *pool, void *stream);
 int cuMemFreeHost(void *address);
 int cuGetProcAddress(const char *name, void **out, int version, uint64_t flags);
 int cuGetProcAddress_v2(const char *name, void **out, int version, uint64_t flags, int *status);
