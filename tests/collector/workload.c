@@ -214,6 +214,9 @@ static void run_beginnings(const struct arguments *arguments)
 		result = driver.alloc_from_pool(&address, 400 + i, NULL, NULL);
 		count_alloc(&sums, 400 + i, result);
 		say_call("alloc", address, 400 + i, result);
+		result = driver.free_host(pointer);
+		count_free(&sums, result);
+		say_call("free", (uint64_t)(uintptr_t)pointer, 0, result);
 	}
 }
 
