@@ -374,6 +374,7 @@ void python_run_fini(struct python_run *run)
 			address_space_free(run->processes[i]->space);
 		free(run->processes[i]);
 	}
+	probe_set_detach(run->set, run->link);
 	probe_set_close(run->set);
 	code_names_free(run->code_names);
 	frame_names_free(run->frame_names);

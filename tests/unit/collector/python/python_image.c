@@ -58,10 +58,11 @@ void python_image_put32(struct python_image *image, uint64_t address, uint32_t v
 void python_image_init(struct python_image *image, uint32_t version)
 {
 	struct error err = { 0 };
+	int known;
 
 	memset(image, 0, sizeof(*image));
-	if (python_offsets_of_version(version, &image->python, &err) < 0)
-		assert(!"a version that is known");
+	known = python_offsets_of_version(version, &image->python, &err);
+	assert(known == 0);
 	image->python.runtime = python_image_take(image, 16384);
 	image->python.code_type = python_image_take(image, OBJECT_BYTES);
 	image->python.thread_data = (struct python_thread_data){
