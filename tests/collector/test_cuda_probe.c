@@ -1,228 +1,26 @@
 /*
  * The programs in the kernel on the stub driver: what they send and count is what the
- * workloads say they did, to the byte and in order.
+ * workloads say they did, to the byte and in order; with each way to attach and to keep calls.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "base/clock.h"
-#include "collector/bpf/probe_set.h"
-#include "tests/collector/event_log.h"
 #include "tests/collector/permission.h"
+#include "tests/collector/probe_fixture.h"
 #include "tests/collector/stub/stub_result.h"
-#include "tests/collector/workload_run.h"
-
-#define GIVE_UP_NS (60 * NS_PER_S) /* a test that waits that long has failed */
-
-/* The programs on the stub, and what they sent. */
-struct fixture {
-	struct probe_set *set;
-	struct probe_link *link;
-	size_t links; /* on the same library */
-	struct event_log log;
-	uint64_t losses[PROBE_LOSS_COUNT]; /* at the start of the test */
-};
-
-static struct probe_link *attach(struct probe_set *set, const char *path)
-{
-	const int library = open(path, O_RDONLY | O_CLOEXEC);
-	struct probe_points points;
-	struct probe_link *link = NULL;
-	struct error err = { 0 };
-
-	assert_true(library >= 0);
-	if (probe_points_find(library, &points, &err) < 0 ||
-	    probe_set_attach(set, library, &points, &link, &err) < 0)
-		fail_msg("%s", err.message);
-	assert_int_equal(points.count, CUDA_FUNCTION_COUNT);
-	assert_int_equal(points.missing + points.aliases, 0);
-	close(library);
-	return link;
-}
-
-static void set_up(struct fixture *fixture, const struct probe_set_options *options)
-{
-	const struct probe_set_handlers handlers = { .event = event_log_add,
-		                                     .context = &fixture->log };
-	struct error err = { 0 };
-
-	if (probe_set_open(options, &handlers, &fixture->set, &err) < 0)
-		fail_msg("%s", err.message);
-	fixture->link = attach(fixture->set, STUB_DRIVER);
-	fixture->links = 1;
-}
-
-static void tear_down(struct fixture *fixture)
-{
-	probe_set_detach(fixture->set, fixture->link);
-	probe_set_close(fixture->set);
-	event_log_fini(&fixture->log);
-	*fixture = (struct fixture){ .set = NULL };
-}
-
-static uint64_t lost(const struct fixture *fixture, enum probe_loss loss)
-{
-	return probe_set_loss(fixture->set, loss) - fixture->losses[loss];
-}
-
-static void pause_a_little(void)
-{
-	const struct timespec pause = { 0, 1000000 };
-
-	nanosleep(&pause, NULL);
-}
-
-/* Waits as who drains in earnest does. */
-static void wait_for_events(const struct fixture *fixture)
-{
-	struct pollfd wait = { .fd = probe_set_descriptor(fixture->set), .events = POLLIN };
-
-	assert_int_equal(poll(&wait, 1, (int)(GIVE_UP_NS / NS_PER_MS)), 1);
-}
-
-/* Drains until the process has ended and said so. */
-static void drain_to_end(struct fixture *fixture, struct workload *workload)
-{
-	const int64_t give_up = clock_mono_ns() + GIVE_UP_NS;
-
-	while (!workload_has_ended(workload) ||
-	       event_log_count(&fixture->log, workload->pid, CUDA_EVENT_EXIT) == 0) {
-		if (probe_set_drain(fixture->set, 1000) == 0)
-			wait_for_events(fixture);
-		if (clock_mono_ns() > give_up)
-			fail_msg("the end of process %d was not seen", (int)workload->pid);
-	}
-}
-
-static struct workload start(struct fixture *fixture, const char *name, const uint64_t *numbers,
-                             const char *setting)
-{
-	for (unsigned int i = 0; i < PROBE_LOSS_COUNT; i++)
-		fixture->losses[i] = probe_set_loss(fixture->set, i);
-	event_log_reset(&fixture->log);
-	return workload_start(STUB_DRIVER, name, numbers, setting);
-}
-
-static struct workload run(struct fixture *fixture, const char *name, const uint64_t *numbers,
-                           const char *setting)
-{
-	struct workload workload = start(fixture, name, numbers, setting);
-
-	drain_to_end(fixture, &workload);
-	return workload;
-}
-
-/* The counters of a process over all classes. */
-static struct cuda_counters counted(const struct fixture *fixture, pid_t pid)
-{
-	const struct cuda_event *any = event_log_find(&fixture->log, pid, 0, 0);
-	struct cuda_counters sum = { 0 };
-	struct process_calls calls;
-
-	assert_non_null(any);
-	assert_true(probe_set_calls(fixture->set,
-	                            &(struct process_key){ .start_ns = any->process_start_ns,
-	                                                   .tgid = any->tgid },
-	                            &calls));
-	for (size_t i = 0; i < CUDA_CLASS_COUNT; i++) {
-		sum.alloc_bytes += calls.by_class[i].alloc_bytes;
-		sum.alloc_calls += calls.by_class[i].alloc_calls;
-		sum.alloc_failures += calls.by_class[i].alloc_failures;
-		sum.free_calls += calls.by_class[i].free_calls;
-		sum.free_failures += calls.by_class[i].free_failures;
-	}
-	return sum;
-}
-
-static void assert_counted(const struct fixture *fixture, const struct workload *workload,
-                           pid_t pid)
-{
-	const struct said_sums said = workload_sums(workload, pid);
-	const struct cuda_counters sum = counted(fixture, pid);
-
-	assert_int_equal(sum.alloc_calls, said.alloc_calls);
-	assert_int_equal(sum.alloc_bytes, said.alloc_bytes);
-	assert_int_equal(sum.alloc_failures, said.alloc_failures);
-	assert_int_equal(sum.free_calls, said.free_calls);
-	assert_int_equal(sum.free_failures, said.free_failures);
-}
-
-static void assert_nothing_lost(const struct fixture *fixture)
-{
-	assert_int_equal(lost(fixture, LOSS_RING_FULL), 0);
-	assert_int_equal(lost(fixture, LOSS_STACK), 0);
-	assert_int_equal(lost(fixture, LOSS_CALL_STATE), 0);
-	assert_int_equal(lost(fixture, LOSS_PROCESS_FULL), 0);
-	assert_int_equal(lost(fixture, LOSS_RESULT), 0);
-}
-
-static uint32_t kind_of(const char *said)
-{
-	static const struct {
-		const char *said;
-		uint32_t kind;
-	} kinds[] = {
-		{ "alloc", CUDA_EVENT_ALLOC },
-		{ "failed", CUDA_EVENT_FAILED },
-		{ "free", CUDA_EVENT_FREE },
-		{ "undone", CUDA_EVENT_FREE_UNDONE },
-	};
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (strcmp(kinds[i].said, said) == 0)
-			return kinds[i].kind;
-	}
-	fail_msg("a call of kind %s", said);
-	return 0;
-}
-
-/* Each call that the process said is an event, in the same order, and no other is there. */
-static void assert_same_calls(const struct fixture *fixture, const struct workload *workload)
-{
-	static struct said_call calls[SAID_CALLS_MAX];
-	const size_t count = workload_calls(workload, calls);
-	size_t place = 0;
-
-	assert_true(count > 0);
-	assert_int_equal(event_log_find(&fixture->log, workload->pid, 0, place++)->kind,
-	                 CUDA_EVENT_INIT);
-	for (size_t i = 0; i < count; i++) {
-		const uint32_t kind = kind_of(calls[i].kind);
-		const struct cuda_event *event =
-			event_log_find(&fixture->log, workload->pid, 0, place++);
-
-		if (kind == CUDA_EVENT_FREE_UNDONE) {
-			assert_int_equal(event->kind, CUDA_EVENT_FREE);
-			assert_int_equal(event->address, calls[i].address);
-			event = event_log_find(&fixture->log, workload->pid, 0, place++);
-		}
-		assert_int_equal(event->kind, kind);
-		assert_int_equal(event->address, calls[i].address);
-		assert_int_equal(event->bytes, calls[i].bytes);
-		assert_int_equal(event->result, calls[i].result);
-	}
-	assert_int_equal(event_log_find(&fixture->log, workload->pid, 0, place++)->kind,
-	                 CUDA_EVENT_EXIT);
-	assert_null(event_log_find(&fixture->log, workload->pid, 0, place));
-}
 
 static void every_call_is_one_event(void **state)
 {
-	struct fixture *fixture = *state;
-	struct workload workload = run(fixture, "pairs", (uint64_t[]){ 100, 0 }, NULL);
-	const struct cuda_counters sum = counted(fixture, workload.pid);
+	struct probe_fixture *fixture = *state;
+	struct workload workload =
+		probe_fixture_run(fixture, "pairs", (uint64_t[]){ 100, 0 }, NULL);
+	const struct cuda_counters sum = probe_fixture_counted(fixture, workload.pid);
 
 	assert_same_calls(fixture, &workload);
 	assert_counted(fixture, &workload, workload.pid);
@@ -236,10 +34,10 @@ static void every_call_is_one_event(void **state)
 
 static void failures_are_no_allocations(void **state)
 {
-	struct fixture *fixture = *state;
+	struct probe_fixture *fixture = *state;
 	struct workload workload =
-		run(fixture, "pairs", (uint64_t[]){ 99, 0 }, "STUB_FAIL_EVERY=3");
-	const struct cuda_counters sum = counted(fixture, workload.pid);
+		probe_fixture_run(fixture, "pairs", (uint64_t[]){ 99, 0 }, "STUB_FAIL_EVERY=3");
+	const struct cuda_counters sum = probe_fixture_counted(fixture, workload.pid);
 
 	assert_same_calls(fixture, &workload);
 	assert_counted(fixture, &workload, workload.pid);
@@ -253,27 +51,27 @@ static void failures_are_no_allocations(void **state)
 
 static void a_free_that_fails_is_undone(void **state)
 {
-	struct fixture *fixture = *state;
-	struct workload workload = run(fixture, "bad-free", NULL, NULL);
+	struct probe_fixture *fixture = *state;
+	struct workload workload = probe_fixture_run(fixture, "bad-free", NULL, NULL);
 
 	assert_same_calls(fixture, &workload);
 	assert_counted(fixture, &workload, workload.pid);
-	assert_int_equal(counted(fixture, workload.pid).free_failures, 2);
+	assert_int_equal(probe_fixture_counted(fixture, workload.pid).free_failures, 2);
 	workload_fini(&workload);
 }
 
 static void functions_within_functions_count_once(void **state)
 {
-	struct fixture *fixture = *state;
-	struct workload workload = run(fixture, "classes", NULL, NULL);
+	struct probe_fixture *fixture = *state;
+	struct workload workload = probe_fixture_run(fixture, "classes", NULL, NULL);
 	const struct cuda_event *any = event_log_find(&fixture->log, workload.pid, 0, 0);
 	struct process_calls calls;
 
 	assert_same_calls(fixture, &workload);
 	assert_counted(fixture, &workload, workload.pid);
 	/* cuMemAllocAsync by a jump, cuMemFreeAsync by a call. */
-	assert_int_equal(lost(fixture, LOSS_NESTED_CALL), 2 * fixture->links);
-	assert_int_equal(lost(fixture, LOSS_STALE_CALL), 0);
+	assert_int_equal(probe_fixture_lost(fixture, LOSS_NESTED_CALL), 2 * fixture->links);
+	assert_int_equal(probe_fixture_lost(fixture, LOSS_STALE_CALL), 0);
 	assert_int_equal(event_log_find(&fixture->log, workload.pid, CUDA_EVENT_ALLOC, 0)->function,
 	                 CU_MEM_ALLOC_ASYNC);
 	assert_int_equal(event_log_find(&fixture->log, workload.pid, CUDA_EVENT_FREE, 0)->function,
@@ -291,8 +89,9 @@ static void functions_within_functions_count_once(void **state)
 
 static void whatever_a_function_begins_with_it_is_seen(void **state)
 {
-	struct fixture *fixture = *state;
-	struct workload workload = run(fixture, "beginnings", (uint64_t[]){ 50, 0 }, NULL);
+	struct probe_fixture *fixture = *state;
+	struct workload workload =
+		probe_fixture_run(fixture, "beginnings", (uint64_t[]){ 50, 0 }, NULL);
 	const struct cuda_event *first =
 		event_log_find(&fixture->log, workload.pid, CUDA_EVENT_ALLOC, 0);
 	const struct cuda_event *second =
@@ -303,50 +102,51 @@ static void whatever_a_function_begins_with_it_is_seen(void **state)
 	assert_int_equal(first->function, CU_MEM_ALLOC_HOST_V2);
 	assert_int_equal(second->function, CU_MEM_ALLOC_FROM_POOL_ASYNC);
 	/* Each is done by another function of the library. */
-	assert_int_equal(lost(fixture, LOSS_NESTED_CALL), 100 * fixture->links);
-	assert_int_equal(lost(fixture, LOSS_STALE_CALL), 0);
+	assert_int_equal(probe_fixture_lost(fixture, LOSS_NESTED_CALL), 100 * fixture->links);
+	assert_int_equal(probe_fixture_lost(fixture, LOSS_STALE_CALL), 0);
 	workload_fini(&workload);
 }
 
 static void a_process_ends_with_its_last_thread(void **state)
 {
-	struct fixture *fixture = *state;
-	struct workload workload = run(fixture, "leader", NULL, NULL);
+	struct probe_fixture *fixture = *state;
+	struct workload workload = probe_fixture_run(fixture, "leader", NULL, NULL);
 
 	assert_same_calls(fixture, &workload);
 	assert_counted(fixture, &workload, workload.pid);
-	assert_int_equal(counted(fixture, workload.pid).alloc_bytes, 1500 + 2500);
+	assert_int_equal(probe_fixture_counted(fixture, workload.pid).alloc_bytes, 1500 + 2500);
 	workload_fini(&workload);
 }
 
 static void calls_that_are_left_do_not_hide_others(void **state)
 {
-	struct fixture *fixture = *state;
-	struct workload workload = run(fixture, "longjmp", (uint64_t[]){ 20, 0 }, NULL);
+	struct probe_fixture *fixture = *state;
+	struct workload workload =
+		probe_fixture_run(fixture, "longjmp", (uint64_t[]){ 20, 0 }, NULL);
 
 	assert_same_calls(fixture, &workload);
 	assert_counted(fixture, &workload, workload.pid);
-	assert_int_equal(lost(fixture, LOSS_NESTED_CALL), 0);
-	assert_true(lost(fixture, LOSS_STALE_CALL) > 0);
+	assert_int_equal(probe_fixture_lost(fixture, LOSS_NESTED_CALL), 0);
+	assert_true(probe_fixture_lost(fixture, LOSS_STALE_CALL) > 0);
 	workload_fini(&workload);
 }
 
 static void calls_from_a_callback_count_too(void **state)
 {
-	struct fixture *fixture = *state;
-	struct workload workload = run(fixture, "callback", NULL, NULL);
+	struct probe_fixture *fixture = *state;
+	struct workload workload = probe_fixture_run(fixture, "callback", NULL, NULL);
 
 	assert_same_calls(fixture, &workload);
 	assert_counted(fixture, &workload, workload.pid);
-	assert_int_equal(counted(fixture, workload.pid).alloc_bytes, 40 + 50 + 60);
-	assert_int_equal(lost(fixture, LOSS_NESTED_CALL), 0);
+	assert_int_equal(probe_fixture_counted(fixture, workload.pid).alloc_bytes, 40 + 50 + 60);
+	assert_int_equal(probe_fixture_lost(fixture, LOSS_NESTED_CALL), 0);
 	workload_fini(&workload);
 }
 
 static void a_fork_inside_a_call_counts_once(void **state)
 {
-	struct fixture *fixture = *state;
-	struct workload workload = run(fixture, "fork", NULL, NULL);
+	struct probe_fixture *fixture = *state;
+	struct workload workload = probe_fixture_run(fixture, "fork", NULL, NULL);
 	const pid_t child = (pid_t)workload_number(&workload, "pid", 0);
 	const struct cuda_event *event;
 
@@ -365,8 +165,8 @@ static void a_fork_inside_a_call_counts_once(void **state)
 
 static void a_process_killed_inside_a_call_ends(void **state)
 {
-	struct fixture *fixture = *state;
-	struct workload workload = run(fixture, "killed", NULL, NULL);
+	struct probe_fixture *fixture = *state;
+	struct workload workload = probe_fixture_run(fixture, "killed", NULL, NULL);
 
 	assert_true(WIFSIGNALED(workload.status) && WTERMSIG(workload.status) == SIGKILL);
 	assert_same_calls(fixture, &workload);
@@ -376,8 +176,8 @@ static void a_process_killed_inside_a_call_ends(void **state)
 
 static void exec_ends_the_old_program(void **state)
 {
-	struct fixture *fixture = *state;
-	struct workload workload = run(fixture, "exec", NULL, NULL);
+	struct probe_fixture *fixture = *state;
+	struct workload workload = probe_fixture_run(fixture, "exec", NULL, NULL);
 	static const uint32_t kinds[] = {
 		CUDA_EVENT_INIT,  CUDA_EVENT_ALLOC, CUDA_EVENT_EXEC, CUDA_EVENT_INIT,
 		CUDA_EVENT_ALLOC, CUDA_EVENT_ALLOC, CUDA_EVENT_FREE, CUDA_EVENT_EXIT,
@@ -388,7 +188,8 @@ static void exec_ends_the_old_program(void **state)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		assert_int_equal(event_log_find(&fixture->log, workload.pid, 0, i)->kind, kinds[i]);
 	assert_int_equal(event_log_count(&fixture->log, workload.pid, 0), 8);
-	assert_int_equal(counted(fixture, workload.pid).alloc_bytes, 3000 + 1000 + 2000);
+	assert_int_equal(probe_fixture_counted(fixture, workload.pid).alloc_bytes,
+	                 3000 + 1000 + 2000);
 	before = event_log_stack(&fixture->log, event_log_find(&fixture->log, workload.pid, 0, 0));
 	after = event_log_stack(&fixture->log, event_log_find(&fixture->log, workload.pid, 0, 3));
 	assert_non_null(before);
@@ -399,7 +200,7 @@ static void exec_ends_the_old_program(void **state)
 }
 
 /* Nothing is freed or given out twice when the events are replayed in the ring's order. */
-static void assert_order(const struct fixture *fixture, pid_t pid)
+static void assert_order(const struct probe_fixture *fixture, pid_t pid)
 {
 	enum {
 		ADDRESSES_MAX = 1 << 16,
@@ -431,13 +232,14 @@ static void assert_order(const struct fixture *fixture, pid_t pid)
 
 static void many_threads_lose_nothing_and_keep_order(void **state)
 {
-	struct fixture *fixture = *state;
-	struct workload workload = run(fixture, "threads", (uint64_t[]){ 64, 100, 0 }, NULL);
+	struct probe_fixture *fixture = *state;
+	struct workload workload =
+		probe_fixture_run(fixture, "threads", (uint64_t[]){ 64, 100, 0 }, NULL);
 
 	assert_counted(fixture, &workload, workload.pid);
-	assert_int_equal(counted(fixture, workload.pid).alloc_calls, 6400);
-	assert_int_equal(lost(fixture, LOSS_RING_FULL), 0);
-	assert_int_equal(lost(fixture, LOSS_CALL_STATE), 0);
+	assert_int_equal(probe_fixture_counted(fixture, workload.pid).alloc_calls, 6400);
+	assert_int_equal(probe_fixture_lost(fixture, LOSS_RING_FULL), 0);
+	assert_int_equal(probe_fixture_lost(fixture, LOSS_CALL_STATE), 0);
 	assert_int_equal(event_log_count(&fixture->log, workload.pid, CUDA_EVENT_ALLOC), 6400);
 	assert_int_equal(event_log_count(&fixture->log, workload.pid, CUDA_EVENT_FREE), 6400);
 	assert_order(fixture, workload.pid);
@@ -455,12 +257,13 @@ static uint64_t stack_word(const struct cuda_stack_event *event, uint64_t addres
 	return word;
 }
 
-static void assert_stack_below(struct fixture *fixture, uint64_t room)
+static void assert_stack_below(struct probe_fixture *fixture, uint64_t room)
 {
 	enum {
 		PATTERN = 0x5eed
 	};
-	struct workload workload = run(fixture, "stack", (uint64_t[]){ room, PATTERN, 0 }, NULL);
+	struct workload workload =
+		probe_fixture_run(fixture, "stack", (uint64_t[]){ room, PATTERN, 0 }, NULL);
 
 	for (size_t i = 0; i < 2; i++) {
 		const struct cuda_event *event =
@@ -489,7 +292,7 @@ static void assert_stack_below(struct fixture *fixture, uint64_t room)
 
 static void the_stack_of_each_thread_is_copied(void **state)
 {
-	struct fixture *fixture = *state;
+	struct probe_fixture *fixture = *state;
 
 	assert_stack_below(fixture, 1024);
 	assert_stack_below(fixture, 12 * 1024);
@@ -500,8 +303,8 @@ static void the_stack_of_each_thread_is_copied(void **state)
 /* As happens with a file that is seen through two overlay mounts. */
 static void probes_that_hit_twice_count_once(void **state)
 {
-	struct fixture *fixture = *state;
-	struct probe_link *twice = attach(fixture->set, STUB_DRIVER);
+	struct probe_fixture *fixture = *state;
+	struct probe_link *twice = probe_fixture_attach(fixture->set, STUB_DRIVER);
 
 	fixture->links = 2;
 	every_call_is_one_event(state);
@@ -514,124 +317,7 @@ static void probes_that_hit_twice_count_once(void **state)
 	probe_set_detach(fixture->set, twice);
 }
 
-static void a_storm_has_its_share_of_stacks(void **state)
-{
-	enum {
-		LIMIT = 10,
-		BURST = LIMIT * PROBE_STORM_SECONDS
-	};
-	struct fixture fixture = { .set = NULL };
-	struct workload workload;
-	size_t stacks = 0;
-
-	(void)state;
-	set_up(&fixture, &(struct probe_set_options){ .storm_limit = LIMIT });
-	workload = run(&fixture, "storm", (uint64_t[]){ 2000, 4096, 0 }, NULL);
-	assert_counted(&fixture, &workload, workload.pid);
-	assert_int_equal(counted(&fixture, workload.pid).alloc_bytes, 2000 * 4096);
-	for (size_t i = 0; i < 2000; i++) {
-		const struct cuda_event *event =
-			event_log_find(&fixture.log, workload.pid, CUDA_EVENT_ALLOC, i);
-
-		assert_non_null(event);
-		if (event_log_stack(&fixture.log, event))
-			stacks++;
-		else
-			assert_true(event->flags & CUDA_EVENT_SAMPLED);
-	}
-	assert_int_equal(stacks + lost(&fixture, LOSS_SAMPLED), 2000);
-	/* A burst, and some more for the seconds that it took. */
-	assert_true(stacks >= BURST && stacks < 2000 - BURST);
-	workload_fini(&workload);
-
-	workload = run(&fixture, "storm", (uint64_t[]){ 300, 1 << 20, 0 }, NULL);
-	assert_int_equal(lost(&fixture, LOSS_SAMPLED), 0);
-	assert_counted(&fixture, &workload, workload.pid);
-	workload_fini(&workload);
-	tear_down(&fixture);
-}
-
-static void a_ring_that_is_full_loses_no_byte_of_the_sums(void **state)
-{
-	struct fixture fixture = { .set = NULL };
-	struct workload workload;
-	size_t events;
-	size_t without_stack = 0;
-
-	(void)state;
-	set_up(&fixture, &(struct probe_set_options){ .event_ring_bytes = 65536 });
-	workload = start(&fixture, "storm", (uint64_t[]){ 2000, 777, 0 }, NULL);
-	while (!workload_has_ended(&workload)) /* nobody drains */
-		pause_a_little();
-	while (probe_set_drain(fixture.set, 1000) > 0)
-		;
-	assert_counted(&fixture, &workload, workload.pid);
-	assert_int_equal(counted(&fixture, workload.pid).alloc_bytes, 2000 * 777);
-	events = event_log_count(&fixture.log, workload.pid, CUDA_EVENT_ALLOC) +
-	         event_log_count(&fixture.log, workload.pid, CUDA_EVENT_FREE) +
-	         event_log_count(&fixture.log, workload.pid, CUDA_EVENT_EXIT);
-	for (size_t i = 0; i < fixture.log.count; i++)
-		without_stack += (fixture.log.events[i]->flags & CUDA_EVENT_STACK_DROPPED) != 0;
-	assert_int_equal(events + lost(&fixture, LOSS_RING_FULL), 2000 + 2000 + 1);
-	assert_true(lost(&fixture, LOSS_RING_FULL) > 3000);
-	assert_true(without_stack > 0);
-	workload_fini(&workload);
-	tear_down(&fixture);
-}
-
-static void count_processes(void *context, const struct process_key *key,
-                            const struct process_calls *calls)
-{
-	(void)calls;
-	*(size_t *)context += key->tgid != 0;
-}
-
-static void what_has_ended_is_forgotten_when_told(void **state)
-{
-	struct fixture fixture = { .set = NULL };
-	struct process_calls calls;
-	size_t processes = 0;
-
-	(void)state;
-	set_up(&fixture, &(struct probe_set_options){ .storm_limit = 0 });
-	for (size_t i = 0; i < 3; i++) {
-		struct workload workload = run(&fixture, "pairs", (uint64_t[]){ 1, 0 }, NULL);
-		const struct cuda_event *any = event_log_find(&fixture.log, workload.pid, 0, 0);
-		const struct process_key key = { .start_ns = any->process_start_ns,
-			                         .tgid = any->tgid };
-
-		assert_true(probe_set_calls(fixture.set, &key, &calls));
-		if (i > 0) {
-			probe_set_forget(fixture.set, &key);
-			assert_false(probe_set_calls(fixture.set, &key, &calls));
-		}
-		workload_fini(&workload);
-	}
-	probe_set_each_process(fixture.set, count_processes, &processes);
-	assert_int_equal(processes, 1);
-	tear_down(&fixture);
-}
-
-static void nothing_is_seen_after_detaching(void **state)
-{
-	struct fixture fixture = { .set = NULL };
-	struct workload workload;
-
-	(void)state;
-	set_up(&fixture, &(struct probe_set_options){ .storm_limit = 0 });
-	probe_set_detach(fixture.set, fixture.link);
-	fixture.link = NULL;
-	workload = start(&fixture, "pairs", (uint64_t[]){ 5, 0 }, NULL);
-	while (!workload_has_ended(&workload))
-		pause_a_little();
-	while (probe_set_drain(fixture.set, 1000) > 0)
-		;
-	assert_int_equal(event_log_count(&fixture.log, workload.pid, 0), 0);
-	workload_fini(&workload);
-	tear_down(&fixture);
-}
-
-static struct fixture common;
+static struct probe_fixture common;
 
 /* Even with nobody to drain it, the ring has room for all events of a test without a stack. */
 static int set_up_group(void **state, const struct probe_set_options *options)
@@ -639,7 +325,7 @@ static int set_up_group(void **state, const struct probe_set_options *options)
 	struct probe_set_options roomy = *options;
 
 	roomy.event_ring_bytes = 16 << 20;
-	set_up(&common, &roomy);
+	probe_fixture_init(&common, &roomy);
 	*state = &common;
 	return 0;
 }
@@ -661,7 +347,7 @@ static int set_up_perf(void **state)
 
 static int tear_down_group(void **state)
 {
-	tear_down(*state);
+	probe_fixture_fini(*state);
 	return 0;
 }
 
@@ -684,21 +370,14 @@ int main(void)
 		cmocka_unit_test(the_stack_of_each_thread_is_copied),
 		cmocka_unit_test(probes_that_hit_twice_count_once),
 	};
-	const struct CMUnitTest alone[] = {
-		cmocka_unit_test(a_storm_has_its_share_of_stacks),
-		cmocka_unit_test(a_ring_that_is_full_loses_no_byte_of_the_sums),
-		cmocka_unit_test(what_has_ended_is_forgotten_when_told),
-		cmocka_unit_test(nothing_is_seen_after_detaching),
-	};
 	int failed;
 
 	if (reason) {
 		printf("%s\n", reason);
 		return 77;
 	}
-	failed = cmocka_run_group_tests_name("hash", with_each_method, set_up_hash,
-	                                     tear_down_group) +
-	         cmocka_run_group_tests_name("alone", alone, NULL, NULL);
+	failed =
+		cmocka_run_group_tests_name("hash", with_each_method, set_up_hash, tear_down_group);
 	reason = permission_missing_for_perf();
 	if (reason)
 		printf("perf events are not tested: %s\n", reason);

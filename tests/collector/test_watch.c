@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,13 +22,13 @@
 #include "collector/watch/library_probes.h"
 #include "collector/watch/watch.h"
 #include "tests/collector/event_log.h"
+#include "tests/collector/own_driver.h"
 #include "tests/collector/permission.h"
 #include "tests/collector/workload_run.h"
 
 #define GIVE_UP_NS   (60 * NS_PER_S)
 #define PATH_BYTES   128
 #define MAPPINGS_MAX 4096
-#define OWN_TIME     1100000000 /* when files of this test were changed */
 
 static char folder[] = "/tmp/test_watch.XXXXXX";
 static char library[PATH_BYTES];
@@ -42,13 +41,6 @@ struct told {
 	size_t names;
 	size_t exits;
 	uint32_t parent;
-};
-
-/* Probes on files of this test alone: other drivers may be in use on this machine. */
-struct own_probes {
-	struct library_attacher real;
-	size_t attached;
-	size_t refused;
 };
 
 struct fixture {
@@ -104,33 +96,6 @@ static void note_exit(void *context, uint32_t tgid)
 	told_of(context, tgid)->exits++;
 }
 
-static int attach_own(void *context, int descriptor, void **out_link, size_t *out_functions,
-                      struct error *err)
-{
-	struct own_probes *probes = context;
-	struct stat status;
-
-	assert_int_equal(fstat(descriptor, &status), 0);
-	if (status.st_mtim.tv_sec != OWN_TIME)
-		return error_set(err, ERROR_INVALID, "a file of somebody else");
-	if (probes->real.attach(probes->real.context, descriptor, out_link, out_functions, err) <
-	    0) {
-		probes->refused++;
-		return -1;
-	}
-	assert_int_equal(*out_functions, CUDA_FUNCTION_COUNT);
-	probes->attached++;
-	return 0;
-}
-
-static void detach_own(void *context, void *link)
-{
-	struct own_probes *probes = context;
-
-	probes->attached--;
-	probes->real.detach(probes->real.context, link);
-}
-
 static void open_watch(void)
 {
 	static const char *const none[] = { NULL };
@@ -142,7 +107,7 @@ static void open_watch(void)
 		.exited = note_exit,
 		.context = &fixture,
 	};
-	const struct library_attacher attacher = { attach_own, detach_own, &fixture.probes };
+	const struct library_attacher attacher = own_probes_attacher(&fixture.probes);
 	struct error err = { 0 };
 
 	fixture.probes = (struct own_probes){ .real = library_probes(fixture.set) };
@@ -182,28 +147,6 @@ static void drain(void)
 static size_t attached(void)
 {
 	return fixture.probes.attached;
-}
-
-static void mark_as_own(int file)
-{
-	const struct timespec times[2] = { { .tv_sec = OWN_TIME }, { .tv_sec = OWN_TIME } };
-
-	if (futimens(file, times) < 0)
-		abort();
-}
-
-static void copy_driver(const char *to)
-{
-	const int from = open(STUB_DRIVER, O_RDONLY | O_CLOEXEC);
-	const int file = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
-	struct stat status;
-
-	if (from < 0 || file < 0 || fstat(from, &status) < 0 ||
-	    sendfile(file, from, NULL, (size_t)status.st_size) != status.st_size)
-		abort();
-	mark_as_own(file);
-	(void)close(from);
-	(void)close(file);
 }
 
 static struct cuda_counters counted(const struct workload *workload)
@@ -255,7 +198,7 @@ static void a_driver_that_is_loaded_late_is_seen(void **state)
 	const struct told *told;
 
 	(void)state;
-	copy_driver(library);
+	own_driver_copy(library);
 	open_watch();
 	assert_int_equal(attached(), 0);
 	workload = start_waiting();
@@ -279,7 +222,7 @@ static void a_driver_that_is_loaded_already_is_seen(void **state)
 	struct workload workload;
 
 	(void)state;
-	copy_driver(library);
+	own_driver_copy(library);
 	workload = start_waiting();
 	let_load(&workload);
 	open_watch();
@@ -298,7 +241,7 @@ static void a_driver_that_was_deleted_is_seen(void **state)
 	(void)state;
 	if (!permission_follows_mappings())
 		skip();
-	copy_driver(library);
+	own_driver_copy(library);
 	workload = start_waiting();
 	let_load(&workload);
 	assert_int_equal(unlink(library), 0);
@@ -317,13 +260,13 @@ static void a_driver_that_is_replaced_is_seen_in_both(void **state)
 	struct workload after;
 
 	(void)state;
-	copy_driver(library);
+	own_driver_copy(library);
 	open_watch();
 	before = start_waiting();
 	let_load(&before);
 	WAIT_FOR(attached() == 1);
 	(void)snprintf(newer, sizeof(newer), "%s.new", library);
-	copy_driver(newer);
+	own_driver_copy(newer);
 	assert_int_equal(rename(newer, library), 0);
 	after = start_waiting();
 	let_load(&after);
@@ -342,7 +285,7 @@ static void hide_in_namespace(void)
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount("tmpfs", folder, "tmpfs", 0, NULL) < 0)
 		_exit(126);
-	copy_driver(library);
+	own_driver_copy(library);
 }
 
 static void a_driver_in_another_mount_namespace_is_seen(void **state)
@@ -394,7 +337,7 @@ static void make_overlay_folders(void)
 		assert_int_equal(mkdir(path, 0755), 0);
 	}
 	(void)snprintf(path, sizeof(path), "%s/lower/libcuda.so.1", folder);
-	copy_driver(path);
+	own_driver_copy(path);
 }
 
 static void remove_overlay_folders(void)
@@ -454,7 +397,7 @@ static void a_file_that_only_has_the_name_is_refused(void **state)
 	file = open(library, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
 	assert_true(file >= 0);
 	assert_int_equal(ftruncate(file, 4096), 0);
-	mark_as_own(file);
+	own_driver_mark(file);
 	memory = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
 	assert_ptr_not_equal(memory, MAP_FAILED);
 	WAIT_FOR(fixture.probes.refused == 1);

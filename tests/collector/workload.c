@@ -5,7 +5,6 @@
  * The cases are at the end. Who watches finds each call again in the same order.
  */
 #include <alloca.h>
-#include <dlfcn.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -16,33 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/collector/stub/stub_driver.h"
+#include "tests/collector/workload_driver.h"
 
 #define THREADS_MAX 256
 #define NOINLINE    __attribute__((noinline))
-
-/* The driver's functions, as dlsym() finds them. */
-struct driver {
-	__typeof__(&cuInit) init;
-	__typeof__(&cuMemAlloc_v2) alloc;
-	__typeof__(&cuMemFree_v2) free;
-	__typeof__(&cuMemAllocAsync) alloc_async;
-	__typeof__(&cuMemFreeAsync) free_async;
-	__typeof__(&cuMemAllocManaged) alloc_managed;
-	__typeof__(&cuMemHostAlloc) host_alloc;
-	__typeof__(&cuMemAllocHost_v2) alloc_host;
-	__typeof__(&cuMemAllocFromPoolAsync) alloc_from_pool;
-	__typeof__(&cuMemFreeHost) free_host;
-	void (**inside)(const char *function);
-};
-
-struct sums {
-	uint64_t alloc_calls;
-	uint64_t alloc_bytes;
-	uint64_t alloc_failures;
-	uint64_t free_calls;
-	uint64_t free_failures;
-};
 
 struct arguments {
 	const char *program;
@@ -50,49 +26,9 @@ struct arguments {
 	uint64_t numbers[4];
 };
 
-static struct driver driver;
-static struct sums sums; /* of the main thread; threads add theirs when they end */
+static struct workload_driver driver;
+static struct call_sums sums; /* of the main thread; threads add theirs when they end */
 static jmp_buf out_of_call;
-
-static void stop(const char *why)
-{
-	(void)fprintf(stderr, "workload: %s\n", why);
-	(void)fflush(stdout);
-	_exit(2);
-}
-
-static void say_call(const char *kind, uint64_t address, uint64_t bytes, int result)
-{
-	(void)printf("{\"call\": \"%s\", \"address\": %" PRIu64 ", \"bytes\": %" PRIu64
-	             ", \"result\": %d}\n",
-	             kind, address, bytes, result);
-}
-
-static void say_sums(void)
-{
-	(void)printf("{\"pid\": %d, \"alloc_calls\": %" PRIu64 ", \"alloc_bytes\": %" PRIu64
-	             ", \"alloc_failures\": %" PRIu64 ", \"free_calls\": %" PRIu64
-	             ", \"free_failures\": %" PRIu64 "}\n",
-	             (int)getpid(), sums.alloc_calls, sums.alloc_bytes, sums.alloc_failures,
-	             sums.free_calls, sums.free_failures);
-	(void)fflush(stdout);
-}
-
-static void count_alloc(struct sums *to, uint64_t bytes, int result)
-{
-	if (result != STUB_SUCCESS) {
-		to->alloc_failures++;
-		return;
-	}
-	to->alloc_calls++;
-	to->alloc_bytes += bytes;
-}
-
-static void count_free(struct sums *to, int result)
-{
-	to->free_calls++;
-	to->free_failures += result != STUB_SUCCESS;
-}
 
 static NOINLINE uint64_t take(uint64_t bytes)
 {
@@ -110,34 +46,6 @@ static NOINLINE void give_back(uint64_t address)
 
 	count_free(&sums, result);
 	say_call(result ? "undone" : "free", address, 0, result);
-}
-
-static void *find(void *library, const char *name)
-{
-	void *found = dlsym(library, name);
-
-	if (!found)
-		stop(name);
-	return found;
-}
-
-static void load_driver(const char *path)
-{
-	void *library = dlopen(path, RTLD_NOW);
-
-	if (!library)
-		stop("the driver cannot be loaded");
-	*(void **)&driver.init = find(library, "cuInit");
-	*(void **)&driver.alloc = find(library, "cuMemAlloc_v2");
-	*(void **)&driver.free = find(library, "cuMemFree_v2");
-	*(void **)&driver.alloc_async = find(library, "cuMemAllocAsync");
-	*(void **)&driver.free_async = find(library, "cuMemFreeAsync");
-	*(void **)&driver.alloc_managed = find(library, "cuMemAllocManaged");
-	*(void **)&driver.host_alloc = find(library, "cuMemHostAlloc");
-	*(void **)&driver.alloc_host = find(library, "cuMemAllocHost_v2");
-	*(void **)&driver.alloc_from_pool = find(library, "cuMemAllocFromPoolAsync");
-	*(void **)&driver.free_host = find(library, "cuMemFreeHost");
-	driver.inside = find(library, "stub_inside");
 }
 
 /* N blocks of 1000, 2000, ... bytes; the even ones are given back. */
@@ -332,7 +240,7 @@ static void run_killed(const struct arguments *arguments)
 
 	(void)arguments;
 	take(1234);
-	say_sums();
+	say_sums(&sums);
 	*driver.inside = die;
 	(void)driver.alloc(&address, 99);
 }
@@ -341,7 +249,7 @@ static void run_killed(const struct arguments *arguments)
 static void run_exec(const struct arguments *arguments)
 {
 	take(3000);
-	say_sums();
+	say_sums(&sums);
 	execl(arguments->program, arguments->program, arguments->path, "pairs", "2", NULL);
 	_exit(3);
 }
@@ -350,7 +258,7 @@ struct thread_work {
 	pthread_t thread;
 	uint64_t pairs;
 	uint64_t first_bytes;
-	struct sums sums;
+	struct call_sums sums;
 };
 
 static void *allocate_in_thread(void *context)
@@ -415,7 +323,7 @@ static void *outlive_main_thread(void *context)
 	while (!has_main_thread_ended())
 		(void)usleep(1000);
 	take(1500);
-	say_sums();
+	say_sums(&sums);
 	return NULL;
 }
 
@@ -479,7 +387,7 @@ static void wait_for_word(void)
 static void run_late(const struct arguments *arguments)
 {
 	wait_for_word();
-	load_driver(arguments->path);
+	workload_driver_load(&driver, arguments->path);
 	wait_for_word();
 	run_pairs(arguments);
 }
@@ -508,11 +416,11 @@ int main(int argc, char **argv)
 		if (strcmp(cases[i].name, argv[2]) != 0)
 			continue;
 		if (cases[i].run != run_late) {
-			load_driver(arguments.path);
+			workload_driver_load(&driver, arguments.path);
 			driver.init(0);
 		}
 		cases[i].run(&arguments);
-		say_sums();
+		say_sums(&sums);
 		return 0;
 	}
 	return 2;

@@ -1,0 +1,146 @@
+/*
+ * More calls than are sent whole: storms, a full ring; and what stays when it is over.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "tests/collector/permission.h"
+#include "tests/collector/probe_fixture.h"
+
+static void a_storm_has_its_share_of_stacks(void **state)
+{
+	enum {
+		LIMIT = 10,
+		BURST = LIMIT * PROBE_STORM_SECONDS
+	};
+	struct probe_fixture fixture = { .set = NULL };
+	struct workload workload;
+	size_t stacks = 0;
+
+	(void)state;
+	probe_fixture_init(&fixture, &(struct probe_set_options){ .storm_limit = LIMIT });
+	workload = probe_fixture_run(&fixture, "storm", (uint64_t[]){ 2000, 4096, 0 }, NULL);
+	assert_counted(&fixture, &workload, workload.pid);
+	assert_int_equal(probe_fixture_counted(&fixture, workload.pid).alloc_bytes, 2000 * 4096);
+	for (size_t i = 0; i < 2000; i++) {
+		const struct cuda_event *event =
+			event_log_find(&fixture.log, workload.pid, CUDA_EVENT_ALLOC, i);
+
+		assert_non_null(event);
+		if (event_log_stack(&fixture.log, event))
+			stacks++;
+		else
+			assert_true(event->flags & CUDA_EVENT_SAMPLED);
+	}
+	assert_int_equal(stacks + probe_fixture_lost(&fixture, LOSS_SAMPLED), 2000);
+	/* A burst, and some more for the seconds that it took. */
+	assert_true(stacks >= BURST && stacks < 2000 - BURST);
+	workload_fini(&workload);
+
+	workload = probe_fixture_run(&fixture, "storm", (uint64_t[]){ 300, 1 << 20, 0 }, NULL);
+	assert_int_equal(probe_fixture_lost(&fixture, LOSS_SAMPLED), 0);
+	assert_counted(&fixture, &workload, workload.pid);
+	workload_fini(&workload);
+	probe_fixture_fini(&fixture);
+}
+
+static void a_ring_that_is_full_loses_no_byte_of_the_sums(void **state)
+{
+	struct probe_fixture fixture = { .set = NULL };
+	struct workload workload;
+	size_t events;
+	size_t without_stack = 0;
+
+	(void)state;
+	probe_fixture_init(&fixture, &(struct probe_set_options){ .event_ring_bytes = 65536 });
+	workload = probe_fixture_start(&fixture, "storm", (uint64_t[]){ 2000, 777, 0 }, NULL);
+	while (!workload_has_ended(&workload)) /* nobody drains */
+		probe_fixture_pause();
+	while (probe_set_drain(fixture.set, 1000) > 0)
+		;
+	assert_counted(&fixture, &workload, workload.pid);
+	assert_int_equal(probe_fixture_counted(&fixture, workload.pid).alloc_bytes, 2000 * 777);
+	events = event_log_count(&fixture.log, workload.pid, CUDA_EVENT_ALLOC) +
+	         event_log_count(&fixture.log, workload.pid, CUDA_EVENT_FREE) +
+	         event_log_count(&fixture.log, workload.pid, CUDA_EVENT_EXIT);
+	for (size_t i = 0; i < fixture.log.count; i++)
+		without_stack += (fixture.log.events[i]->flags & CUDA_EVENT_STACK_DROPPED) != 0;
+	assert_int_equal(events + probe_fixture_lost(&fixture, LOSS_RING_FULL), 2000 + 2000 + 1);
+	assert_true(probe_fixture_lost(&fixture, LOSS_RING_FULL) > 3000);
+	assert_true(without_stack > 0);
+	workload_fini(&workload);
+	probe_fixture_fini(&fixture);
+}
+
+static void count_processes(void *context, const struct process_key *key,
+                            const struct process_calls *calls)
+{
+	(void)calls;
+	*(size_t *)context += key->tgid != 0;
+}
+
+static void what_has_ended_is_forgotten_when_told(void **state)
+{
+	struct probe_fixture fixture = { .set = NULL };
+	struct process_calls calls;
+	size_t processes = 0;
+
+	(void)state;
+	probe_fixture_init(&fixture, &(struct probe_set_options){ .storm_limit = 0 });
+	for (size_t i = 0; i < 3; i++) {
+		struct workload workload =
+			probe_fixture_run(&fixture, "pairs", (uint64_t[]){ 1, 0 }, NULL);
+		const struct cuda_event *any = event_log_find(&fixture.log, workload.pid, 0, 0);
+		const struct process_key key = { .start_ns = any->process_start_ns,
+			                         .tgid = any->tgid };
+
+		assert_true(probe_set_calls(fixture.set, &key, &calls));
+		if (i > 0) {
+			probe_set_forget(fixture.set, &key);
+			assert_false(probe_set_calls(fixture.set, &key, &calls));
+		}
+		workload_fini(&workload);
+	}
+	probe_set_each_process(fixture.set, count_processes, &processes);
+	assert_int_equal(processes, 1);
+	probe_fixture_fini(&fixture);
+}
+
+static void nothing_is_seen_after_detaching(void **state)
+{
+	struct probe_fixture fixture = { .set = NULL };
+	struct workload workload;
+
+	(void)state;
+	probe_fixture_init(&fixture, &(struct probe_set_options){ .storm_limit = 0 });
+	probe_set_detach(fixture.set, fixture.link);
+	fixture.link = NULL;
+	workload = probe_fixture_start(&fixture, "pairs", (uint64_t[]){ 5, 0 }, NULL);
+	while (!workload_has_ended(&workload))
+		probe_fixture_pause();
+	while (probe_set_drain(fixture.set, 1000) > 0)
+		;
+	assert_int_equal(event_log_count(&fixture.log, workload.pid, 0), 0);
+	workload_fini(&workload);
+	probe_fixture_fini(&fixture);
+}
+
+int main(void)
+{
+	const char *reason = permission_missing();
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_storm_has_its_share_of_stacks),
+		cmocka_unit_test(a_ring_that_is_full_loses_no_byte_of_the_sums),
+		cmocka_unit_test(what_has_ended_is_forgotten_when_told),
+		cmocka_unit_test(nothing_is_seen_after_detaching),
+	};
+
+	if (reason) {
+		printf("%s\n", reason);
+		return 77;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
