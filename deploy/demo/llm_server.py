@@ -27,13 +27,14 @@ class OutOfMemory(MemoryError):
 class Driver:
     """libcuda.so.1 through ctypes; a context where the driver wants one."""
 
-    def __init__(self, path):
+    def __init__(self, path, start_seconds):
         self.library = ctypes.CDLL(path)
         self.library.cuMemAlloc_v2.argtypes = [ctypes.POINTER(ctypes.c_uint64), ctypes.c_size_t]
         self.library.cuMemFree_v2.argtypes = [ctypes.c_uint64]
         result = self.library.cuInit(0)
         if result:
             raise SystemExit("cuInit: error %d" % result)
+        time.sleep(start_seconds)
         self.make_current(0)
 
     def make_current(self, ordinal):
@@ -289,12 +290,13 @@ def main():
     parser.add_argument("--driver", default="libcuda.so.1", help="the CUDA driver library")
     parser.add_argument("--ops", help="the library built of tensor_ops.cc")
     parser.add_argument("--seconds", type=float, default=0, help="0: until a signal")
+    parser.add_argument("--start-seconds", type=float, default=3, help="between the driver's start and the first tensor, as others read files")
     parser.add_argument("--gib", type=int, default=6, help="of memory that is asked for, about: 1 or more")
     parser.add_argument("--absurd-every", type=int, default=600, metavar="STEPS", help="a request that no device has memory for")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     ending = Ending()
-    driver = Driver(options.driver)
+    driver = Driver(options.driver, options.start_seconds)
     engine = Engine(NativeAllocator(driver, options.ops) if options.ops else PythonAllocator(driver), options.gib, options.seed)
     say("ready", engine, driver)
     serve(engine, ending, options)

@@ -16,7 +16,8 @@ MIB = 1 << 20
 @unittest.skipUnless(os.path.exists(DRIVER), "VRAMSCOPE_STUB_DRIVER names no stub driver")
 class DemoWorkload(unittest.TestCase):
     def run_until_done(self, script, *flags, seconds="1.5"):
-        done = subprocess.run([sys.executable, os.path.join(DEMO, script), "--driver", DRIVER, "--seconds", seconds, "--gib", "1", *flags],
+        done = subprocess.run([sys.executable, os.path.join(DEMO, script), "--driver", DRIVER, "--start-seconds", "0", "--seconds", seconds, "--gib",
+                               "1", *flags],
                               capture_output=True, text=True, timeout=120, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")], done.stdout
@@ -47,14 +48,15 @@ class DemoWorkload(unittest.TestCase):
         self.judge(lines, 2)
 
     def test_without_a_compiler_it_is_python_alone(self):
-        done = subprocess.run([sys.executable, os.path.join(DEMO, "gpu_demo.py"), "--driver", DRIVER, "--seconds", "0.2", "--gib", "1"],
+        done = subprocess.run([sys.executable, os.path.join(DEMO, "gpu_demo.py"), "--driver", DRIVER, "--start-seconds", "0",
+                               "--seconds", "0.2", "--gib", "1"],
                               capture_output=True, text=True, timeout=120, check=False, env={"PATH": os.devnull})
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("Python alone", done.stdout)
 
     def test_it_ends_with_a_signal(self):
         for number in (signal.SIGTERM, signal.SIGINT):
-            server = subprocess.Popen([sys.executable, os.path.join(DEMO, "gpu_demo.py"), "--driver", DRIVER, "--gib", "1"],
+            server = subprocess.Popen([sys.executable, os.path.join(DEMO, "gpu_demo.py"), "--driver", DRIVER, "--gib", "1", "--start-seconds", "0"],
                                       stdout=subprocess.PIPE, text=True)
             with server:
                 line = next(line for line in server.stdout if line.startswith("{"))
