@@ -3,7 +3,7 @@
 #include <assert.h>
 
 static const struct cuda_function functions[CUDA_FUNCTION_COUNT] = {
-#define CUDA_FUNCTION(id, name, role, class, bytes, address)                                       \
+#define CUDA_FUNCTION(id, name, role, class, bytes, address) \
 	[id] = { name, CUDA_ROLE_##role, class, bytes, address },
 #include "collector/cuda_functions.def"
 #undef CUDA_FUNCTION

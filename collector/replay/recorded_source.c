@@ -75,8 +75,8 @@ static int read_next(struct recorded_source *source, struct error *err)
 
 	source->has_next = false;
 	while ((more = recording_next(source->reader, &record, err)) == 1) {
-		if (record.kind == RECORDING_CLOCK)
-			continue;
+		if (record.kind == RECORDING_ORIGIN)
+			continue; /* begin_round() has read it */
 		if (!recorded_processes_answer(record.kind)) {
 			keep_next(source, &record);
 			return 0;
@@ -207,9 +207,34 @@ static int64_t due_mono_ns(const struct recorded_source *source)
 	return source->begin_mono_ns + (source->next.record.time_ns - source->first_time_ns);
 }
 
+static int check_origin(struct recorded_source *source, struct error *err)
+{
+	struct recording_record record;
+	struct recording_origin origin;
+	const int more = recording_next(source->reader, &record, err);
+
+	if (more < 0)
+		return -1;
+	if (more == 0 || record.kind != RECORDING_ORIGIN || record.bytes.length != sizeof(origin))
+		return error_set(err, ERROR_CORRUPT, "the recording does not say where it is from");
+	memcpy(&origin, record.bytes.data, sizeof(origin));
+	if (origin.event_bytes != sizeof(struct cuda_event) ||
+	    origin.stack_event_bytes != sizeof(struct cuda_stack_event) ||
+	    origin.definition_bytes != sizeof(struct code_definition) ||
+	    origin.identity_bytes != sizeof(struct process_identity))
+		return error_set(err, ERROR_CORRUPT,
+		                 "the recording was made by another version: its structures have "
+		                 "%u, %u, %u and %u bytes, ours %zu, %zu, %zu and %zu",
+		                 origin.event_bytes, origin.stack_event_bytes,
+		                 origin.definition_bytes, origin.identity_bytes,
+		                 sizeof(struct cuda_event), sizeof(struct cuda_stack_event),
+		                 sizeof(struct code_definition), sizeof(struct process_identity));
+	return 0;
+}
+
 static int begin_round(struct recorded_source *source, int64_t mono_ns, struct error *err)
 {
-	if (reopen(source, err) < 0 || read_next(source, err) < 0)
+	if (reopen(source, err) < 0 || check_origin(source, err) < 0 || read_next(source, err) < 0)
 		return -1;
 	if (!source->has_next)
 		return error_set(err, ERROR_CORRUPT, "the recording has no events");

@@ -26,7 +26,7 @@
  * asked for while it dealt with it.
  */
 enum recording_kind {
-	RECORDING_CLOCK = 1, /* struct recording_clock: what boot time was on the wall */
+	RECORDING_ORIGIN = 1, /* struct recording_origin: stands first */
 	/* inputs */
 	RECORDING_EVENT,      /* struct cuda_event or cuda_stack_event */
 	RECORDING_DEFINITION, /* struct code_definition */
@@ -52,10 +52,17 @@ struct recording_file {
 	uint32_t build_id_length;
 };
 
-/* Stands first in a recording. */
-struct recording_clock {
+/*
+ * When a recording was begun, and how large what it holds was in the version that made it:
+ * structures are written as they are, and another version must not misread them.
+ */
+struct recording_origin {
 	int64_t boot_ns;
 	int64_t unix_ns;
+	uint32_t event_bytes;       /* of struct cuda_event */
+	uint32_t stack_event_bytes; /* of struct cuda_stack_event */
+	uint32_t definition_bytes;  /* of struct code_definition */
+	uint32_t identity_bytes;    /* of struct process_identity */
 };
 
 struct recording_record {

@@ -336,11 +336,18 @@ static void close_tap(void *context)
 	free(tap);
 }
 
-static void write_clock(struct recording_tap *tap)
+static void write_origin(struct recording_tap *tap)
 {
-	const struct recording_clock clock = { .boot_ns = boot_ns(), .unix_ns = clock_unix_ns() };
+	const struct recording_origin origin = {
+		.boot_ns = boot_ns(),
+		.unix_ns = clock_unix_ns(),
+		.event_bytes = sizeof(struct cuda_event),
+		.stack_event_bytes = sizeof(struct cuda_stack_event),
+		.definition_bytes = sizeof(struct code_definition),
+		.identity_bytes = sizeof(struct process_identity),
+	};
 
-	write_bytes(tap, RECORDING_CLOCK, 0, &clock, sizeof(clock));
+	write_bytes(tap, RECORDING_ORIGIN, 0, &origin, sizeof(origin));
 }
 
 int recording_tap_open(const char *path, const struct event_source *inner, struct event_source *out,
@@ -356,7 +363,7 @@ int recording_tap_open(const char *path, const struct event_source *inner, struc
 	tap = mem_zalloc(1, sizeof(*tap));
 	tap->inner = *inner;
 	tap->writer = writer;
-	write_clock(tap);
+	write_origin(tap);
 	*out = (struct event_source){
 		.descriptor = inner->descriptor,
 		.drain = drain,

@@ -368,6 +368,27 @@ static void what_is_no_recording_does_not_open(void **state)
 	assert_int_equal(err.code, ERROR_IO);
 }
 
+static void a_recording_of_another_version_is_refused(void **state)
+{
+	const struct recording_origin origin = { .event_bytes = sizeof(struct cuda_event),
+		                                 .stack_event_bytes = 1 };
+	const struct str bytes = str_make(&origin, sizeof(origin));
+	struct recording_writer *writer;
+	struct event_source source;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(recording_create(path, &writer, &err), 0);
+	assert_int_equal(recording_append(writer,
+	                                  &(struct recording_record){ .kind = RECORDING_ORIGIN },
+	                                  &bytes, 1, &err),
+	                 0);
+	assert_int_equal(recording_close(writer, &err), 0);
+	assert_int_equal(recorded_source_open(path, RECORDED_AT_ONCE, &source, &err), -1);
+	assert_int_equal(err.code, ERROR_CORRUPT);
+	assert_non_null(strstr(err.message, "another version"));
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -406,6 +427,7 @@ int main(void)
 		cmocka_unit_test(a_process_that_was_not_recorded_is_not_there),
 		cmocka_unit_test(a_paced_replay_begins_anew_with_other_processes),
 		cmocka_unit_test(what_is_no_recording_does_not_open),
+		cmocka_unit_test(a_recording_of_another_version_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
