@@ -18,7 +18,8 @@ static const struct stack_profile_kind memory_kind = {
 	.period = { "space", "bytes" },
 };
 
-static const struct stack_profile_kind heartbeat_kind = {
+/* Without samples: what was watched held nothing. */
+static const struct stack_profile_kind nothing_kind = {
 	.metric = "memory",
 	.types = { { "inuse_space", "bytes" }, { "inuse_objects", "count" } },
 	.type_count = 2,
@@ -164,7 +165,7 @@ static bool make_labels(const struct memory_tick *tick, const struct stack_profi
 
 /*
  * Gives one stack and its values and moves *cursor on; false when there are no more. NULL:
- * there are none.
+ * there are none, and that is to be told.
  */
 typedef bool (*row_source)(const struct series_names *names, size_t *cursor, uint32_t *out_stack,
                            int64_t *out_values);
@@ -256,7 +257,7 @@ static bool add_profile(struct memory_tick *tick, const struct stack_profile_kin
 	}
 	profile.profile = stack_profile_finish(maker);
 	*cursor = at;
-	if (rows == 0 && names->process)
+	if (rows == 0 && next)
 		return true;
 	if (!ARENA_GROW(tick->arena, tick->profiles, tick->count, tick->capacity))
 		return false;
@@ -320,11 +321,15 @@ static void add_process(struct memory_tick *tick, struct gpu_process *process)
 	struct series_names names = { .process = process };
 
 	for (int i = 0; i < CUDA_CLASS_COUNT; i++) {
-		if (process->account.books[i].alloc_calls == 0 &&
-		    process->account.books[i].alloc_bytes == 0)
+		const struct class_books *books = &process->account.books[i];
+
+		if (books->alloc_calls == 0 && books->alloc_bytes == 0)
 			continue;
 		names.memory_class = (enum cuda_class)i;
 		add_series(tick, &memory_kind, &names, next_memory);
+		/* it runs, though there is nothing to show: whoever has no tick has ended */
+		if (books->live_blocks == 0 && process->end_mono_ns == 0)
+			add_series(tick, &nothing_kind, &names, NULL);
 	}
 	names.memory_class = CUDA_CLASS_COUNT;
 	add_series(tick, &malloc_kind, &names, next_malloc);
@@ -357,7 +362,7 @@ void memory_tick_publish(struct memory_tick *tick, struct stack_profile_time tim
 	const struct series_names nobody = { .process = NULL };
 
 	tick->time = time;
-	add_series(tick, &heartbeat_kind, &nobody, NULL);
+	add_series(tick, &nothing_kind, &nobody, NULL);
 	for (size_t i = 0; i < gpu_process_table_count(tick->processes); i++)
 		add_process(tick, gpu_process_table_at(tick->processes, i));
 	push(tick);

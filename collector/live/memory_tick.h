@@ -5,8 +5,9 @@
  *          calls since the last tick, live bytes and blocks at this one; one of all its
  *          classes as other collectors had it (malloc); one for each error of failed
  *          calls. Each byte that was allocated is in exactly one tick. What is live is
- *          written at each tick, else means over time are wrong; and one profile without
- *          stacks a tick says that this machine was watched.
+ *          written at each tick, else means over time are wrong; a process that runs and
+ *          holds nothing has a profile without samples, and one such profile a tick says
+ *          that this machine was watched.
  *          A tick is one push, or several when it is larger than MEMORY_TICK_BYTES.
  * Errors   none.
  * Threads  none: the collector's.

@@ -175,7 +175,22 @@ static void a_tick_has_deltas_and_what_lives(void **state)
 	take(fixture, free_event(0x2000), 0);
 	take(fixture, free_event(0x3000), 0);
 	publish(fixture);
-	assert_int_equal(fixture->count, 1); /* nothing lives, nothing happened */
+	assert_int_equal(fixture->count, 2); /* nothing lives, nothing happened; it runs */
+	note = note_of(fixture, MEMORY, "inuse_space");
+	assert_non_null(note);
+	assert_int_equal(note->samples, 0);
+
+	/* what came and went within a tick: the deltas, and that it holds nothing */
+	take(fixture, alloc_event(0x4000, 5), fill);
+	take(fixture, free_event(0x4000), 0);
+	publish(fixture);
+	assert_int_equal(fixture->count, 4);
+	assert_int_equal(note_of(fixture, MEMORY, "alloc_space")->totals[0], 5);
+	assert_non_null(note_of(fixture, MEMORY, "inuse_space"));
+
+	gpu_process_end(gpu_process_table_at(fixture->processes, 0), 2000);
+	publish(fixture);
+	assert_int_equal(fixture->count, 1); /* the heartbeat alone */
 }
 
 static void an_idle_machine_has_a_heartbeat(void **state)
