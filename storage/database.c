@@ -175,6 +175,14 @@ void database_rollback(struct database *database)
 		(void)sqlite3_exec(database->handle, "ROLLBACK", NULL, NULL, NULL);
 }
 
+bool database_was_moved(const struct database *database)
+{
+	int moved = 0;
+
+	(void)sqlite3_file_control(database->handle, NULL, SQLITE_FCNTL_HAS_MOVED, &moved);
+	return moved;
+}
+
 uint32_t database_wal_frames(const struct database *database)
 {
 	return database->wal_frames;

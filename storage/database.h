@@ -45,6 +45,9 @@ int database_number(struct database *database, const char *sql, int64_t otherwis
 /* Ends a transaction without keeping it; fine when there is none. */
 void database_rollback(struct database *database);
 
+/* Whether the path does not lead to the open file any more: it was removed or replaced. */
+bool database_was_moved(const struct database *database);
+
 /* Frames in the write-ahead log after the last commit of this connection. */
 uint32_t database_wal_frames(const struct database *database);
 

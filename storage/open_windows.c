@@ -128,16 +128,19 @@ static void free_name(const char *path, char *out, size_t size)
 		(void)snprintf(out, size, "%s.damaged.%u", path, i);
 }
 
-int open_windows_set_aside(struct open_windows *open, struct window *window, struct error *err)
+/* While somebody holds the window: the set lets it go. */
+static int set_aside(struct open_windows *open, struct window *window, struct error *err)
 {
 	const size_t size = strlen(window->path) + 32;
 	CLEANUP(mem_freep) char *aside = mem_zalloc(size, 1);
 	CLEANUP(mem_freep) char *log = mem_zalloc(size, 1);
 	CLEANUP(mem_freep) char *log_aside = mem_zalloc(size, 1);
+	bool is_gone;
 
 	open_windows_close(open, window);
 	free_name(window->path, aside, size - 8);
-	if (rename(window->path, aside) < 0 && errno != ENOENT)
+	is_gone = rename(window->path, aside) < 0;
+	if (is_gone && errno != ENOENT)
 		return error_set_errno(err, errno, "%s cannot be set aside", window->path);
 	(void)snprintf(log, size, "%s-wal", window->path);
 	(void)snprintf(log_aside, size, "%s-wal", aside);
@@ -146,9 +149,22 @@ int open_windows_set_aside(struct open_windows *open, struct window *window, str
 	(void)unlink(log);
 	window_set_remove(open->set, window);
 	window_set_note_damage(open->set, NULL);
-	log_error("window %s is damaged; it is set aside as %s, the rest is served", window->path,
-	          strrchr(aside, '/') + 1);
+	if (is_gone)
+		log_error("window %s is gone; the rest is served", window->path);
+	else
+		log_error("window %s is damaged; it is set aside as %s, the rest is served",
+		          window->path, strrchr(aside, '/') + 1);
 	return 0;
+}
+
+int open_windows_set_aside(struct open_windows *open, struct window *window, struct error *err)
+{
+	int result;
+
+	window_set_hold(open->set, window);
+	result = set_aside(open, window, err);
+	window_set_release(open->set, window);
+	return result;
 }
 
 void open_windows_tend(struct open_windows *open)

@@ -118,6 +118,7 @@ static int start_writer(struct sqlite_store *store, const struct sqlite_store_op
 {
 	struct writer_options writer = {
 		.windows = &store->windows,
+		.folder = &store->folder,
 		.retention = {
 			.path = store->folder.path,
 			.age_ns = options->retention_ns,
@@ -129,7 +130,6 @@ static int start_writer(struct sqlite_store *store, const struct sqlite_store_op
 		.queue_max_length =
 			options->queue_max_length ? options->queue_max_length : QUEUE_MAX_LENGTH,
 		.idle_ns = options->idle_ns ? options->idle_ns : IDLE_NS,
-		.key = store->folder.key,
 		.budget = options->budget,
 	};
 

@@ -300,6 +300,26 @@ int store_folder_open(const char *path, enum store_folder_access access,
 	return 0;
 }
 
+int store_folder_check(const struct store_folder *folder, struct error *err)
+{
+	char name[PATH_SIZE];
+	struct stat held;
+	struct stat found;
+
+	(void)snprintf(name, sizeof(name), "%s/LOCK", folder->path);
+	if (fstat(folder->lock_fd, &held) < 0)
+		return error_set_errno(err, errno, "the lock of %s", folder->path);
+	if (stat(name, &found) < 0)
+		return error_set_errno(err, errno,
+		                       "store folder %s was removed or moved while in use: %s",
+		                       folder->path, name);
+	if (found.st_dev != held.st_dev || found.st_ino != held.st_ino)
+		return error_set(err, ERROR_IO,
+		                 "store folder %s was replaced while in use: %s is another file",
+		                 folder->path, name);
+	return 0;
+}
+
 void store_folder_close(struct store_folder *folder)
 {
 	if (folder->path || folder->lock_fd > 0)

@@ -40,6 +40,13 @@ int store_folder_open(const char *path, enum store_folder_access access,
                       enum store_folder_network network, struct store_folder *out,
                       struct error *err);
 
+/*
+ * Whether the path still leads to the folder that was opened for writing: one that was
+ * removed or moved takes writes that nobody finds again, and whatever stands there now
+ * belongs to others. ERROR_IO when not.
+ */
+int store_folder_check(const struct store_folder *folder, struct error *err);
+
 /* Lets the lock go. Fine on a zeroed one. */
 void store_folder_close(struct store_folder *folder);
 

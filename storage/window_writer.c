@@ -357,6 +357,10 @@ int window_writer_commit(struct window_writer *writer, struct error *err)
 		return -1;
 	}
 	writer->dirty = false;
+	/* committed to a file without a name: nobody will find it again */
+	if (database_was_moved(writer->database))
+		return error_set(err, ERROR_CORRUPT, "%s was removed or replaced while in use",
+		                 writer->window->path);
 	window_tables_persisted(writer->tables);
 	return 0;
 }

@@ -105,7 +105,7 @@ int writer_append(struct writer *writer, struct store_write *write, struct error
 
 	if (refuse(writer, err) < 0)
 		return -1;
-	hashes = write_hashes_new(write->profiles, write->count, writer->options.key);
+	hashes = write_hashes_new(write->profiles, write->count, writer->options.folder->key);
 	if (budget && !budget_take(budget, write_hashes_bytes(hashes))) {
 		write_hashes_free(hashes);
 		return error_set(err, ERROR_UNAVAILABLE, "memory limit: no room for a write");
@@ -201,14 +201,35 @@ static void run_again(struct writer *writer, struct batch_write *batch, size_t c
 	free(places);
 }
 
+/*
+ * Whether the store's folder is still ours. Else all writes have failed, and the windows
+ * are let go: should the folder come back, they are opened anew.
+ */
+static bool has_folder(struct writer *writer, struct batch_write *batch, size_t count)
+{
+	struct error err;
+
+	if (store_folder_check(writer->options.folder, &err) == 0)
+		return true;
+	log_rarely(LOG_ERROR, "%s; writes are refused", err.message);
+	open_windows_trim(&writer->windows, INT64_MAX);
+	for (size_t i = 0; i < count; i++)
+		batch[i].err = err;
+	return false;
+}
+
 static void commit_batch(struct writer *writer, size_t count, struct batch_counts *counts)
 {
 	struct batch_write *batch = writer->batch;
 
+	if (!has_folder(writer, batch, count))
+		return;
 	for (size_t i = 0; i < count; i++)
 		batch[i].err.code = ERROR_UNAVAILABLE; /* not yet committed */
 	batch_run(&writer->windows, batch, count, clock_unix_ns(), counts);
 	for (int attempt = 1; attempt < BATCH_ATTEMPTS; attempt++) {
+		if (any_to_retry(batch, count, ERROR_CORRUPT) && !has_folder(writer, batch, count))
+			return;
 		if (any_to_retry(batch, count, ERROR_CORRUPT))
 			run_again(writer, batch, count, ERROR_CORRUPT, counts);
 		if (any_to_retry(batch, count, ERROR_NO_SPACE) && apply_retention(writer) > 0)

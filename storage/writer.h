@@ -6,7 +6,8 @@
  *          settings, setting a window aside) that run between batches. An idle writer
  *          commits at once; while it commits, what comes next gathers. Between batches it
  *          moves logs, lets idle windows go and applies retention.
- * Errors   writer_append(): ERROR_UNAVAILABLE when the queue is full, memory is short or
+ * Errors   a write fails with ERROR_IO when the store's folder is not there any more.
+ *          writer_append(): ERROR_UNAVAILABLE when the queue is full, memory is short or
  *          the store is stopping, ERROR_NO_SPACE when the store is over its budget of
  *          bytes and nothing old is left to delete.
  * Threads  any thread may append and run jobs.
@@ -15,17 +16,18 @@
 
 #include "storage/retention.h"
 #include "storage/sqlite_store.h"
+#include "storage/store_folder.h"
 
 struct writer;
 
 struct writer_options {
 	struct window_set *windows;
+	const struct store_folder *folder; /* open for writing */
 	struct retention retention;
 	enum sqlite_store_sync sync;
 	size_t queue_max_bytes;
 	size_t queue_max_length;
-	int64_t idle_ns; /* after that a window is closed */
-	uint64_t key;
+	int64_t idle_ns;       /* after that a window is closed */
 	struct budget *budget; /* or NULL */
 };
 
