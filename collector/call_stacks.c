@@ -396,9 +396,12 @@ struct frame_list call_stacks_make(struct call_stacks *stacks, const struct cuda
 void call_stacks_counts(const struct call_stacks *stacks, struct call_stacks_counts *out)
 {
 	struct module_cache_sizes sizes;
+	struct code_names_counts code;
 
 	module_cache_sizes(stacks->modules, &sizes);
+	code_names_counts(stacks->code_names, &code);
 	*out = stacks->counts;
+	out->unnamed = code.unknown;
 	out->processes = stacks->process_count;
 	out->modules = sizes.modules;
 	out->symbol_bytes = sizes.symbol_bytes;

@@ -33,6 +33,7 @@ struct call_stacks_counts {
 	uint64_t broken;    /* unwinding ended before the outermost frame */
 	uint64_t gone;      /* the process had ended before anybody could look into it */
 	uint64_t refused;   /* there were too many processes */
+	uint64_t unnamed;   /* Python code objects that nobody could name */
 	size_t processes;   /* now */
 	size_t modules;
 	size_t symbol_bytes;

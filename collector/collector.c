@@ -1,5 +1,6 @@
 #include "collector/collector.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -21,6 +22,8 @@
 #define WAIT_MOST_NS      NS_PER_S /* whatever wakes nobody is seen by then */
 #define TICK_DRAINS_MAX   256      /* of EVENT_DRAIN_USUAL: a storm does not hold up a tick */
 #define HOSTNAME_BYTES    256
+#define LOSSES_MAX        32 /* kinds of them: those of the source, and LOSSES_OWN */
+#define LOSSES_OWN        6
 
 /* What a descriptor that is readable means. */
 enum wait_reason {
@@ -191,13 +194,14 @@ static void settle(struct collector *collector, struct gpu_process *process)
 }
 
 /* Books what no event has told. Whoever had ended before the counters were read is done. */
-static void reconcile(struct collector *collector, struct gpu_process *process, bool had_ended)
+static void reconcile(struct collector *collector, struct gpu_process *process,
+                      enum reconcile_moment moment)
 {
 	for (int i = 0; process->has_counters && i < CUDA_CLASS_COUNT; i++)
 		gpu_account_reconcile(&process->account, (enum cuda_class)i, &process->counters[i],
-		                      had_ended ? RECONCILE_ENDED : RECONCILE_RUNNING);
+		                      moment);
 	process->has_counters = false;
-	if (had_ended && !process->is_settled)
+	if (moment == RECONCILE_ENDED && !process->is_settled)
 		settle(collector, process);
 	if (!process->has_exited || process->end_mono_ns != 0)
 		return;
@@ -220,34 +224,43 @@ static int count_all(struct collector *collector, struct error *err)
 		return -1;
 	for (size_t i = 0; i < gpu_process_table_count(collector->processes); i++)
 		reconcile(collector, gpu_process_table_at(collector->processes, i),
-		          i < count && had_ended[i]);
+		          i < count && had_ended[i] ? RECONCILE_ENDED : RECONCILE_RUNNING);
 	return 0;
 }
 
 /* ---- ticks ---- */
 
+/* What was lost behind the source. */
+static void own_losses(const struct collector *collector, struct named_count out[LOSSES_OWN])
+{
+	struct call_stacks_counts counts;
+
+	call_stacks_counts(collector->stacks, &counts);
+	out[0] = (struct named_count){ "stack_truncated", counts.truncated };
+	out[1] = (struct named_count){ "unwind_failed", counts.broken };
+	out[2] = (struct named_count){ "proc_gone", counts.gone };
+	out[3] = (struct named_count){ "proc_refused", counts.refused };
+	out[4] = (struct named_count){ "code_unnamed", counts.unnamed };
+	out[5] = (struct named_count){ "profile_too_large", memory_tick_dropped(collector->tick) };
+}
+
 static void hand_on_metrics(struct collector *collector)
 {
 	const struct event_source *source = &collector->options.source;
 	struct collector_health health = { 0 };
-	struct call_stacks_counts counts;
-	struct named_count dropped[32];
-	size_t count = 0;
+	struct named_count losses[LOSSES_MAX];
 
 	collector->first_metrics_mono_ns = 0;
 	if (!collector->options.metrics)
 		return;
 	if (source->health)
 		source->health(source->context, &health);
-	call_stacks_counts(collector->stacks, &counts);
-	for (size_t i = 0; i < health.dropped_count && count < ARRAY_LENGTH(dropped) - 4; i++)
-		dropped[count++] = health.dropped[i];
-	dropped[count++] = (struct named_count){ "stack_truncated", counts.truncated };
-	dropped[count++] = (struct named_count){ "unwind_failed", counts.broken };
-	dropped[count++] = (struct named_count){ "proc_gone", counts.gone };
-	dropped[count++] = (struct named_count){ "proc_refused", counts.refused };
-	health.dropped = dropped;
-	health.dropped_count = count;
+	assert(health.dropped_count <= LOSSES_MAX - LOSSES_OWN);
+	for (size_t i = 0; i < health.dropped_count; i++)
+		losses[i] = health.dropped[i];
+	own_losses(collector, losses + health.dropped_count);
+	health.dropped = losses;
+	health.dropped_count += LOSSES_OWN;
 	strbuf_reset(&collector->text);
 	gpu_metrics_format(collector->metrics, collector->processes, collector->table, &health,
 	                   &collector->text);

@@ -184,6 +184,43 @@ static void a_lost_process_is_known_by_its_counters(void **state)
 	assert_int_equal(fixture->source.forgotten, 1);
 }
 
+static void tell_losses(void *context, struct collector_health *out)
+{
+	static const struct named_count losses[] = { { "ring_full", 7 } };
+
+	(void)context;
+	*out = (struct collector_health){
+		.is_up = true,
+		.dropped = losses,
+		.dropped_count = ARRAY_LENGTH(losses),
+	};
+}
+
+static void what_was_lost_on_the_way_is_told(void **state)
+{
+	static const char *const expected[] = {
+		"dropped_total{reason=\"ring_full\"} 7\n",
+		"dropped_total{reason=\"proc_gone\"} 1\n", /* the source opens none */
+		"dropped_total{reason=\"proc_refused\"} 0\n",
+		"dropped_total{reason=\"stack_truncated\"} 0\n",
+		"dropped_total{reason=\"unwind_failed\"} 0\n",
+		"dropped_total{reason=\"code_unnamed\"} 0\n",
+		"dropped_total{reason=\"profile_too_large\"} 0\n",
+	};
+	struct fixture *fixture = *state;
+	struct event_source source = fake_source_of(&fixture->source);
+	struct collector *collector;
+	struct error err = { 0 };
+
+	fake_source_add(&fixture->source, end_event(CUDA_EVENT_INIT));
+	source.health = tell_losses;
+	collector = open_collector(fixture, source);
+	assert_int_equal(collector_run(collector, &err), 0);
+	for (size_t i = 0; i < ARRAY_LENGTH(expected); i++)
+		assert_non_null(strstr(fixture->text, expected[i]));
+	collector_close(collector);
+}
+
 /* ---- a source that waits, and is told to stop ---- */
 
 static int drain_nothing(void *context, const struct event_handlers *handlers, size_t limit,
@@ -251,6 +288,7 @@ int main(void)
 		TEST(ends_free_what_lives),
 		TEST(events_of_no_function_are_passed_over),
 		TEST(a_lost_process_is_known_by_its_counters),
+		TEST(what_was_lost_on_the_way_is_told),
 		TEST(it_stops_when_it_is_told),
 		TEST(a_source_that_fails_ends_it),
 	};
