@@ -14,7 +14,7 @@
 #include "profile/pprof.h"
 #include "server/push/push_message.h"
 
-#define REQUEST_BYTES_MAX ((size_t)64 << 20) /* of one tick; a guess */
+#define REQUEST_BYTES_USUAL ((size_t)64 << 20) /* of one tick; a guess */
 
 struct push_item {
 	struct push_item *next;
@@ -181,6 +181,8 @@ struct push_queue *push_queue_new(const struct push_queue_options *options)
 	pthread_condattr_t attributes;
 
 	queue->options = *options;
+	if (queue->options.request_bytes == 0)
+		queue->options.request_bytes = REQUEST_BYTES_USUAL;
 	queue->newest = &queue->oldest;
 	pthread_mutex_init(&queue->mutex, NULL);
 	pthread_condattr_init(&attributes);
@@ -212,34 +214,42 @@ void push_queue_free(struct push_queue *queue)
 
 /* ---- the sink ---- */
 
-static void encode(const struct sink_profile *profile, struct strbuf *out)
+static void leave_out(struct push_queue *queue, const char *what)
+{
+	pthread_mutex_lock(&queue->mutex);
+	queue->counts.dropped++;
+	pthread_mutex_unlock(&queue->mutex);
+	log_rarely(LOG_ERROR, "a %s of more than %zu bytes was left out", what,
+	           queue->options.request_bytes);
+}
+
+static void encode(struct push_queue *queue, const struct sink_profile *profile, struct strbuf *out)
 {
 	CLEANUP(strbuf_fini) struct strbuf packed;
 	CLEANUP(strbuf_fini) struct strbuf plain;
 
-	strbuf_init(&plain, REQUEST_BYTES_MAX);
-	strbuf_init(&packed, REQUEST_BYTES_MAX);
+	strbuf_init(&plain, queue->options.request_bytes);
+	strbuf_init(&packed, queue->options.request_bytes);
 	pprof_write(profile->profile, &plain);
 	gzip_deflate(strbuf_view(&plain), &packed);
 	if (strbuf_overflowed(&plain) || strbuf_overflowed(&packed))
-		log_rarely(LOG_ERROR, "a profile of more than %zu bytes was left out",
-		           REQUEST_BYTES_MAX);
+		leave_out(queue, "profile");
 	else
 		push_message_add(out, &profile->labels, strbuf_view(&packed));
 }
 
 static void push(void *context, const struct sink_profile *profiles, size_t count)
 {
+	struct push_queue *queue = context;
 	CLEANUP(strbuf_fini) struct strbuf message;
 
-	strbuf_init(&message, REQUEST_BYTES_MAX);
+	strbuf_init(&message, queue->options.request_bytes);
 	for (size_t i = 0; i < count; i++)
-		encode(&profiles[i], &message);
+		encode(queue, &profiles[i], &message);
 	if (strbuf_overflowed(&message))
-		log_rarely(LOG_ERROR, "a tick of more than %zu bytes was left out",
-		           REQUEST_BYTES_MAX);
+		leave_out(queue, "tick");
 	else if (message.length > 0)
-		push_queue_add(context, strbuf_view(&message));
+		push_queue_add(queue, strbuf_view(&message));
 }
 
 struct profile_sink push_queue_sink(struct push_queue *queue)

@@ -32,6 +32,7 @@ struct push_transport {
 struct push_queue_options {
 	struct push_transport transport;
 	size_t max_bytes;        /* of what waits */
+	size_t request_bytes;    /* of one request of the sink; 0: as usual */
 	int64_t retry_first_ns;  /* pause behind the first failure; doubles */
 	int64_t retry_most_ns;   /* and ends here */
 	int64_t last_moments_ns; /* what push_queue_free() gives to what still waits */
@@ -42,7 +43,7 @@ struct push_queue_counts {
 	uint64_t delivered;
 	uint64_t retried;
 	uint64_t refused;
-	uint64_t dropped;
+	uint64_t dropped; /* requests that waited too long, or were too large; and profiles */
 	size_t waiting;
 	size_t waiting_bytes;
 };

@@ -188,6 +188,30 @@ static void an_end_does_not_wait_for_a_server_that_is_away(void **state)
 	assert_int_equal(script.count, 1);
 }
 
+/* A profile of any kind is larger than ten bytes when it is packed: gzip's frame has 18. */
+static void a_profile_that_fits_no_request_is_dropped_and_counted(void **state)
+{
+	const struct profile empty = { 0 };
+	const struct sink_profile profiles[] = { { .profile = &empty }, { .profile = &empty } };
+	struct script script;
+	struct push_queue *queue;
+	struct profile_sink sink;
+
+	(void)state;
+	script_init(&script);
+	queue = push_queue_new(&(struct push_queue_options){
+		.transport = { deliver, &script },
+		.max_bytes = 1000,
+		.request_bytes = 10,
+		.last_moments_ns = 60 * NS_PER_S,
+	});
+	sink = push_queue_sink(queue);
+	sink.push(sink.context, profiles, ARRAY_LENGTH(profiles));
+	assert_int_equal(push_queue_counts(queue).dropped, 2);
+	push_queue_free(queue);
+	assert_int_equal(script.count, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +219,7 @@ int main(void)
 		cmocka_unit_test(a_retry_sends_the_same_bytes_before_anything_else),
 		cmocka_unit_test(what_is_refused_is_counted_and_not_tried_again),
 		cmocka_unit_test(over_the_bound_the_oldest_that_wait_are_dropped),
+		cmocka_unit_test(a_profile_that_fits_no_request_is_dropped_and_counted),
 		cmocka_unit_test(an_end_does_not_wait_for_a_server_that_is_away),
 	};
 
