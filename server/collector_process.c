@@ -12,13 +12,17 @@
 #include "collector/kernel_source.h"
 #include "collector/replay/recorded_source.h"
 #include "collector/replay/recording_tap.h"
+#include "server/http/metrics_port.h"
 #include "server/http/notify.h"
 #include "server/options.h"
+#include "server/push/link_frame.h"
 
 #define RETRY_FIRST_NS  (500 * NS_PER_MS) /* guesses, as are the three below */
 #define RETRY_MOST_NS   (30 * NS_PER_S)
 #define LAST_MOMENTS_NS (5 * NS_PER_S)
-#define TEXT_MAX        ((size_t)33 << 20)
+#define TEXT_MAX        LINK_METRICS_MAX /* the collector's, and what became of pushes */
+
+_Static_assert(METRICS_PORT_BYTES_MAX >= TEXT_MAX, "whoever shows the text has room for it");
 
 /* What runs; torn down in the reverse order of its making, but for the end's own order. */
 struct collecting {

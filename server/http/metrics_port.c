@@ -13,12 +13,11 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 
-#define HOST_BYTES        256
-#define CONNECTIONS       16U
-#define SECONDS           10U
-#define CONNECTION_BYTES  ((size_t)16 << 10)
-#define METRICS_BYTES_MAX ((size_t)16 << 20)
-#define METRICS_TYPE      "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
+#define HOST_BYTES       256
+#define CONNECTIONS      16U
+#define SECONDS          10U
+#define CONNECTION_BYTES ((size_t)16 << 10)
+#define METRICS_TYPE     "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 
 struct metrics_port {
 	struct MHD_Daemon *daemon;
@@ -150,7 +149,7 @@ int metrics_port_open(const char *address, struct metrics_port **out, struct err
 {
 	struct metrics_port *port = mem_zalloc(1, sizeof(*port));
 
-	strbuf_init(&port->text, METRICS_BYTES_MAX);
+	strbuf_init(&port->text, METRICS_PORT_BYTES_MAX);
 	pthread_mutex_init(&port->mutex, NULL);
 	if (listen_on(port, address, err) < 0) {
 		metrics_port_close(port);

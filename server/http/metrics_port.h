@@ -9,11 +9,14 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/str.h"
+
+#define METRICS_PORT_BYTES_MAX ((size_t)33 << 20) /* of the text */
 
 struct metrics_port;
 

@@ -17,8 +17,9 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 
-#define LINK_BYTES_MAX  ((size_t)128 << 20)
-#define LINK_HEAD_BYTES 13
+#define LINK_BYTES_MAX   ((size_t)128 << 20)
+#define LINK_METRICS_MAX ((size_t)33 << 20) /* of one text */
+#define LINK_HEAD_BYTES  13
 
 enum link_kind {
 	LINK_PUSH = 1,

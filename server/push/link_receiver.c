@@ -19,7 +19,6 @@
 #include "server/routes/route.h"
 #include "server/server.h"
 
-#define METRICS_BYTES_MAX  ((size_t)16 << 20)
 #define RESPONSE_BYTES_MAX ((size_t)64 << 10)
 #define ARENA_SHARE        2 /* the part of memory.limit that one push may take */
 #define WEIGHT_EXPANSION   8 /* a packed push, decoded; a guess */
@@ -238,7 +237,7 @@ struct link_receiver *link_receiver_new(int fd, const char *tenant)
 	receiver->tenant = str_of(tenant);
 	pthread_mutex_init(&receiver->mutex, NULL);
 	pthread_cond_init(&receiver->answered, NULL);
-	strbuf_init(&receiver->metrics, METRICS_BYTES_MAX);
+	strbuf_init(&receiver->metrics, LINK_METRICS_MAX);
 	return receiver;
 }
 
