@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "collector/unwind/address_space.h"
+#include "tests/unit/collector/unwind/empty_view.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -27,26 +28,6 @@ static int no_module(void *context, struct module_cache *modules, const struct m
 	return error_set(err, ERROR_NOT_FOUND, "gone");
 }
 
-static size_t no_memory(void *context, uint64_t address, void *to, size_t length)
-{
-	(void)context;
-	(void)address;
-	(void)to;
-	(void)length;
-	return 0;
-}
-
-static int no_perf_map(void *context)
-{
-	(void)context;
-	return -1;
-}
-
-static void close_nothing(void *context)
-{
-	(void)context;
-}
-
 static void check(struct address_space *space)
 {
 	size_t count;
@@ -62,8 +43,9 @@ static void check(struct address_space *space)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct process_view view = { no_maps,     no_module,     no_memory,
-		                                  no_perf_map, close_nothing, NULL };
+	static const struct process_view view = { no_maps,           no_module,
+		                                  empty_view_memory, empty_view_perf_map,
+		                                  empty_view_close,  NULL };
 	CLEANUP(module_cache_freep) struct module_cache *modules = module_cache_new(1 << 20);
 	CLEANUP(address_space_freep)
 	struct address_space *space = address_space_new(modules, &view);

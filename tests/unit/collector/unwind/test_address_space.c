@@ -19,6 +19,7 @@
 #include "collector/unwind/address_space.h"
 #include "collector/unwind/frame_names.h"
 #include "collector/unwind/native_stack.h"
+#include "tests/unit/collector/unwind/empty_view.h"
 
 /* A process that only a test knows: it has maps, and no files. */
 struct made_process {
@@ -37,40 +38,10 @@ static int made_maps(void *context, struct strbuf *out, struct error *err)
 	return 0;
 }
 
-static int made_module(void *context, struct module_cache *modules, const struct mapped_file *file,
-                       struct module **out, struct error *err)
-{
-	(void)context;
-	(void)modules;
-	(void)file;
-	(void)out;
-	return error_set(err, ERROR_NOT_FOUND, "no files");
-}
-
-static size_t made_memory(void *context, uint64_t address, void *to, size_t length)
-{
-	(void)context;
-	(void)address;
-	(void)to;
-	(void)length;
-	return 0;
-}
-
-static int made_perf_map(void *context)
-{
-	(void)context;
-	return -1;
-}
-
-static void made_close(void *context)
-{
-	(void)context;
-}
-
 static struct process_view made_view(struct made_process *process)
 {
-	return (struct process_view){ made_maps,     made_module, made_memory,
-		                      made_perf_map, made_close,  process };
+	return (struct process_view){ made_maps,           empty_view_module, empty_view_memory,
+		                      empty_view_perf_map, empty_view_close,  process };
 }
 
 static const char maps_before[] = "00400000-00401000 r--p 00000000 08:01 10 /bin/a\n"

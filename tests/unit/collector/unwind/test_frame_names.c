@@ -15,6 +15,7 @@
 #include "base/utf8.h"
 #include "collector/unwind/address_space.h"
 #include "collector/unwind/frame_names.h"
+#include "tests/unit/collector/unwind/empty_view.h"
 
 static const char maps[] =
 	"00401000-00405000 r-xp 00001000 08:01 10 /opt/a\x01/lib\xff.so (deleted)\n"
@@ -31,25 +32,6 @@ static int made_maps(void *context, struct strbuf *out, struct error *err)
 	return 0;
 }
 
-static int made_module(void *context, struct module_cache *modules, const struct mapped_file *file,
-                       struct module **out, struct error *err)
-{
-	(void)context;
-	(void)modules;
-	(void)file;
-	(void)out;
-	return error_set(err, ERROR_NOT_FOUND, "unreadable");
-}
-
-static size_t made_memory(void *context, uint64_t address, void *to, size_t length)
-{
-	(void)context;
-	(void)address;
-	(void)to;
-	(void)length;
-	return 0;
-}
-
 static int made_perf_map(void *context)
 {
 	const int descriptor = memfd_create("perf", MFD_CLOEXEC);
@@ -60,13 +42,8 @@ static int made_perf_map(void *context)
 	return descriptor;
 }
 
-static void made_close(void *context)
-{
-	(void)context;
-}
-
-static const struct process_view view = { made_maps,     made_module, made_memory,
-	                                  made_perf_map, made_close,  NULL };
+static const struct process_view view = { made_maps,     empty_view_module, empty_view_memory,
+	                                  made_perf_map, empty_view_close,  NULL };
 
 struct subject {
 	struct module_cache *modules;
