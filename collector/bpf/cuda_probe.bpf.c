@@ -81,7 +81,7 @@ event_of(const struct task_struct *task, const struct process_key *key, enum cud
 	struct cuda_event event = {
 		.kind = kind,
 		.tgid = key->tgid,
-		.tid = task->pid,
+		.tid = task_tid(task),
 		.process_start_ns = key->start_ns,
 		.time_ns = bpf_ktime_get_boot_ns(),
 	};
@@ -119,10 +119,12 @@ static __always_inline void enter_free(const struct task_struct *task,
 {
 	const struct process_key key = process_key_of(task);
 	struct process_calls *calls = process_calls_of(&key);
-	struct cuda_event event = event_of(task, &key, CUDA_EVENT_FREE);
+	struct cuda_event event;
 
-	if (calls)
-		__sync_fetch_and_add(&counters_of(calls, function)->free_calls, 1);
+	if (!calls)
+		return;
+	__sync_fetch_and_add(&counters_of(calls, function)->free_calls, 1);
+	event = event_of(task, &key, CUDA_EVENT_FREE);
 	event.function = call->function;
 	event.address = call->address;
 	event_ring_send(&event, EVENT_PATIENT);

@@ -64,7 +64,27 @@ struct signal_struct {
 	struct atomic_count live;
 };
 
+struct ns_common {
+	unsigned int inum;
+};
+
+struct pid_namespace {
+	struct ns_common ns;
+};
+
+/* The number of a task in one of the namespaces that it is in. */
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1]; /* level + 1 of them, the initial namespace's first */
+};
+
 struct task_struct {
+	struct pid *thread_pid;
 	int pid;
 	int tgid;
 	__u64 start_boottime;

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "collector/bpf/pid_namespace.h"
 #include "cuda_probe.skel.h"
 
 #define VERIFIER_LOG_BYTES  ((size_t)1 << 16)
@@ -84,6 +85,8 @@ static void configure(struct probe_set *set, const struct probe_set_options *opt
 		programs->rodata->storm_burst_ns = PROBE_STORM_SECONDS * NS_PER_S;
 	}
 	configure_storage(programs, options->storage);
+	/* ids are those that /proc and perf have: processes outside are not seen */
+	programs->rodata->pid_namespace_inode = pid_namespace_own();
 	if (set->method == PROBE_METHOD_MULTI) {
 		const enum bpf_attach_type type =
 			(enum bpf_attach_type)PROBE_LINK_MULTI_ATTACH_TYPE;

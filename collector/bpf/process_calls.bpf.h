@@ -12,6 +12,7 @@
 #include "collector/bpf/cuda_probe_shared.h"
 #include "collector/bpf/kernel_types.bpf.h"
 #include "collector/bpf/probe_loss.bpf.h"
+#include "collector/bpf/task_ids.bpf.h"
 
 const volatile __u64 storm_interval_ns = 0; /* between two stacks of a process; 0: no limit */
 const volatile __u64 storm_burst_ns = 0;
@@ -28,17 +29,23 @@ static __always_inline struct process_key process_key_of(const struct task_struc
 {
 	return (struct process_key){
 		.start_ns = task->group_leader->start_boottime,
-		.tgid = task->tgid,
+		.tgid = task_tgid(task),
 	};
 }
 
-/* The counters of a process, those of the ones without a place, or (never) NULL. */
+/*
+ * The counters of a process, or those of the ones without a place. NULL: it is of no concern,
+ * since it is not in the pid namespace of user space.
+ */
 static __always_inline struct process_calls *process_calls_of(const struct process_key *key)
 {
 	static const struct process_calls nothing;
 	static const struct process_key without_place;
-	struct process_calls *calls = bpf_map_lookup_elem(&processes, key);
+	struct process_calls *calls;
 
+	if (key->tgid == 0)
+		return 0;
+	calls = bpf_map_lookup_elem(&processes, key);
 	if (calls)
 		return calls;
 	bpf_map_update_elem(&processes, key, &nothing, BPF_NOEXIST);

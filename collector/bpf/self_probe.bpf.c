@@ -11,6 +11,7 @@
 #include "collector/bpf/kernel_types.bpf.h"
 #include "collector/bpf/probe_cookie.h"
 #include "collector/bpf/self_probe_shared.h"
+#include "collector/bpf/task_ids.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -23,7 +24,7 @@ static __always_inline void say(const struct pt_regs *regs, enum self_probe_plac
 	const struct task_struct *task = bpf_get_current_task_btf();
 	struct self_probe_hit hit = {
 		.place = place,
-		.tgid = task->tgid,
+		.tgid = task_tgid(task),
 		.cookie = probe_cookie_function(bpf_get_attach_cookie((void *)regs)),
 		.number = number,
 		.start_ns = task->group_leader->start_boottime,

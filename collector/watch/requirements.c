@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "collector/bpf/pid_namespace.h"
 #include "collector/bpf/probe_link.h"
 #include "collector/watch/self_test.h"
 #include "collector/watch/task_events.h"
@@ -28,10 +29,9 @@
 #define CAP_CHECKPOINT_RESTORE 40
 #endif
 
-#define KERNEL_OLDEST         KERNEL_RELEASE(5, 15)
-#define KERNEL_RELEASE(a, b)  ((a) << 16 | (b))
-#define INITIAL_PID_NAMESPACE 0xeffffffc /* PROC_PID_INIT_INO of the kernel */
-#define SECCOMP_BY_FILTER     2
+#define KERNEL_OLDEST        KERNEL_RELEASE(5, 15)
+#define KERNEL_RELEASE(a, b) ((a) << 16 | (b))
+#define SECCOMP_BY_FILTER    2
 
 /* What several requirements are told from. */
 struct machine {
@@ -172,15 +172,12 @@ static bool check_LOCKDOWN(const struct machine *machine, struct requirement *re
 
 static bool check_PID_NAMESPACE(const struct machine *machine, struct requirement *requirement)
 {
-	struct stat status;
+	const uint32_t own = pid_namespace_own();
 
 	(void)machine;
-	if (stat("/proc/self/ns/pid", &status) < 0)
-		return say(requirement, false, "/proc/self/ns/pid: %s", strerrordesc_np(errno));
-	if (status.st_ino == INITIAL_PID_NAMESPACE)
+	if (own == 0)
 		return say(requirement, true, "the initial one");
-	return say(requirement, false, "a namespace of its own, pid:[%llu]",
-	           (unsigned long long)status.st_ino);
+	return say(requirement, false, "a namespace of its own, pid:[%u]", own);
 }
 
 static bool check_RING_BUFFER(const struct machine *machine, struct requirement *requirement)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/strbuf.h"
+#include "collector/bpf/pid_namespace.h"
 #include "collector/bpf/self_probe_shared.h"
 #include "collector/unwind/maps_text.h"
 #include "collector/watch/library_file.h"
@@ -120,6 +121,7 @@ static int load(struct self_test *test, enum probe_method method, struct error *
 	test->programs = self_probe_bpf__open();
 	if (!test->programs)
 		return refused(errno, "opening a program for the kernel", err);
+	test->programs->rodata->pid_namespace_inode = pid_namespace_own();
 	if (method == PROBE_METHOD_MULTI) {
 		(void)bpf_program__set_expected_attach_type(test->programs->progs.self_enter,
 		                                            multi);
