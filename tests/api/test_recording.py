@@ -84,12 +84,14 @@ class Recordings(unittest.TestCase):
             self.skipTest("VRAMSCOPE_STUB_DRIVER names no file")
         command = [*collector(server), "-metrics.listen=127.0.0.1:0", "-collector.record=" + path, "-collector.interval=1s"]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as watching:
-            port = re.search(r"metrics on port (\d+)", watching.stderr.readline())[1]
-            line = watching.stderr.readline()
-            if "watching" not in line:
-                self.skipTest("the driver may not be watched: " + line.rstrip().split("msg=")[-1])
-            pid = self.allocate(port)
-            watching.terminate()
+            try:
+                port = re.search(r"metrics on port (\d+)", watching.stderr.readline())[1]
+                line = watching.stderr.readline()
+                if "watching" not in line:
+                    self.skipTest("the driver may not be watched: " + line.rstrip().split("msg=")[-1])
+                pid = self.allocate(port)
+            finally:
+                watching.terminate()
             self.assertEqual(watching.wait(60), 0)
             return pid
 
