@@ -196,7 +196,7 @@ static int become(struct identity to, struct error *err)
 static int drop_as_root(const char *store, char path[static PATH_MAX], struct error *err)
 {
 	CLEANUP(close_p) int fd = -1;
-	struct identity to;
+	struct identity to = { NOBODY, NOBODY };
 
 	if (leave_mounts(err) < 0)
 		return -1;

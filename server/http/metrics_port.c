@@ -58,6 +58,8 @@ static enum MHD_Result send_and_free(struct MHD_Connection *connection, unsigned
 	return queued;
 }
 
+/* Its parameters are the library's. */
+/* NOLINTNEXTLINE(readability-function-size) */
 static enum MHD_Result answer(void *context, struct MHD_Connection *connection, const char *path,
                               const char *method, const char *version, const char *body,
                               size_t *body_length, void **request)
@@ -128,7 +130,7 @@ static int listen_on(struct metrics_port *port, const char *address, struct erro
 	const struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
 		                        .ai_socktype = SOCK_STREAM };
 	struct addrinfo *infos = NULL;
-	char host[HOST_BYTES];
+	char host[HOST_BYTES] = "";
 	const char *number = NULL;
 	int status;
 

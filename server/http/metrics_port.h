@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/str.h"
 
-#define METRICS_PORT_BYTES_MAX ((size_t)33 << 20) /* of the text */
+#define METRICS_PORT_BYTES_MAX ((size_t)64 << 20) /* of the text */
 
 struct metrics_port;
 

@@ -17,7 +17,7 @@ static int ask(const struct metrics_port *port, const char *method, const char *
 	char url[64];
 	int status = 0;
 
-	snprintf(url, sizeof(url), "http://127.0.0.1:%u%s", metrics_port_number(port), path);
+	(void)snprintf(url, sizeof(url), "http://127.0.0.1:%u%s", metrics_port_number(port), path);
 	strbuf_reset(answer);
 	assert_int_equal(http_client_new(&client, &err), 0);
 	assert_int_equal(
@@ -86,7 +86,7 @@ static void a_port_that_is_taken_is_an_error(void **state)
 
 	(void)state;
 	assert_int_equal(metrics_port_open("127.0.0.1:0", &port, &err), 0);
-	snprintf(address, sizeof(address), "127.0.0.1:%u", metrics_port_number(port));
+	(void)snprintf(address, sizeof(address), "127.0.0.1:%u", metrics_port_number(port));
 	assert_int_equal(metrics_port_open(address, &second, &err), -1);
 	assert_int_equal(err.code, ERROR_IO);
 }
