@@ -46,8 +46,7 @@ static void what_is_hidden_or_cut_is_not_there(void **state)
 		"",
 		"2518 (x) R",
 		"no stat at all",
-		"2518 (x) R " BEFORE "1 1 0" AFTER
-		"0 0 0 0 0\n", /* as an ordinary user sees it */
+		"2518 (x) R " BEFORE "1 1 0" AFTER "0 0 0 0 0\n", /* as an ordinary user sees it */
 		"2518 (x) R " BEFORE "4194304 5 140730720248736",
 	};
 	struct exec_identity identity;
