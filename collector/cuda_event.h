@@ -27,9 +27,8 @@
 #define STACK_REGISTER_RIP   16
 #define RETURN_PROBES_MAX    8
 #define PYTHON_FRAMES_MAX    256
-#define PYTHON_FRAME_BLOCK   128 /* bytes of scratch; powers of two */
-#define PYTHON_CODE_BLOCK    256
 #define STACK_PAGE           4096
+#define STACK_BYTES_MIN      8192 /* of the smallest record with a stack */
 #define STACK_BYTES_MAX      65536
 #define CODE_NAME_BYTES      256         /* of a name or a file's path */
 #define CODE_TABLE_BYTES     4096        /* of a line table: some 1,000 lines */
@@ -114,15 +113,13 @@ struct captured_stack {
 	__u64 thread_pointer;                  /* fs base */
 	__u64 python_state;                    /* PyThreadState; 0: none */
 	struct exec_identity exec;
-	__u64 base; /* address of the first copied byte */
+	__u64 base; /* address of the first copied byte: the stack pointer */
 	__u32 length;
 	__u32 flags; /* of captured_stack_flag */
 	__u32 python_count;
 	__u32 return_probe_count;
 	struct return_probe return_probes[RETURN_PROBES_MAX];
 	struct python_frame python[PYTHON_FRAMES_MAX];
-	__u8 frame_block[PYTHON_FRAME_BLOCK]; /* scratch of the walk: says nothing */
-	__u8 code_block[PYTHON_CODE_BLOCK];   /* likewise */
 };
 
 struct cuda_stack_event {

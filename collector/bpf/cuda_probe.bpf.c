@@ -86,7 +86,7 @@ event_of(const struct task_struct *task, const struct process_key *key, enum cud
 		.time_ns = bpf_ktime_get_boot_ns(),
 	};
 
-	bpf_probe_read_kernel_str(event.comm, sizeof(event.comm), task->group_leader->comm);
+	__builtin_memcpy(event.comm, task->group_leader->comm, sizeof(event.comm));
 	return event;
 }
 

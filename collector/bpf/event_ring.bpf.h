@@ -61,7 +61,8 @@ static __always_inline int send_bucket(const struct cuda_event *event, const str
 	record->call = *event;
 	capture_thread(&record->stack, regs, task, extent);
 	if (bucket > 0) {
-		python_walk(&record->stack, event->tgid, event->process_start_ns);
+		python_walk(&record->stack, (struct python_scratch *)record->bytes, event->tgid,
+		            event->process_start_ns);
 		copy_stack(&record->stack, record->bytes, extent, bucket);
 	}
 	bpf_ringbuf_submit(record, wake_flags(urgency));

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/random.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -67,6 +68,16 @@ static void configure_storage(struct cuda_probe_bpf *programs, enum call_storage
 	(void)bpf_map__set_autocreate(programs->maps.task_calls, false);
 }
 
+/* Without it a process may make up another's hash: that one's name is then sent by no event. */
+static void configure_seed(struct cuda_probe_bpf *programs)
+{
+	uint64_t seed = 0;
+
+	if (getrandom(&seed, sizeof(seed), 0) < 0)
+		seed = 0;
+	programs->rodata->python_seen_seed = seed;
+}
+
 static void configure(struct probe_set *set, const struct probe_set_options *options)
 {
 	struct cuda_probe_bpf *programs = set->programs;
@@ -85,6 +96,7 @@ static void configure(struct probe_set *set, const struct probe_set_options *opt
 		programs->rodata->storm_burst_ns = PROBE_STORM_SECONDS * NS_PER_S;
 	}
 	configure_storage(programs, options->storage);
+	configure_seed(programs);
 	/* ids are those that /proc and perf have: processes outside are not seen */
 	programs->rodata->pid_namespace_inode = pid_namespace_own();
 	if (set->method == PROBE_METHOD_MULTI) {

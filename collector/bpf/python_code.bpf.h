@@ -7,11 +7,11 @@
 #ifndef COLLECTOR_BPF_PYTHON_CODE_BPF_H
 #define COLLECTOR_BPF_PYTHON_CODE_BPF_H
 
+#include "collector/bpf/python_seen.bpf.h"
 #include "collector/bpf/python_user.bpf.h"
 #include "collector/cuda_event.h"
 #include "collector/python/python_description.h"
 
-#define PYTHON_CODE_SEEN        65536
 #define PYTHON_DEFINITION_BYTES (4 << 20)
 
 #define CELLS_SEARCHED 4
@@ -23,25 +23,24 @@
 
 __u64 python_definitions_lost = 0; /* the ring was full; user space reads and maps it */
 
-struct python_seen_key {
-	__u64 object; /* code object or type */
-	__u32 tgid;
-	__u32 first_line;
-	__u64 fingerprint; /* of its program and of what another object there would have otherwise */
-};
-
-/* What was sent to user space. The value says where `self` is: first_argument(). */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, PYTHON_CODE_SEEN);
-	__type(key, struct python_seen_key);
-	__type(value, __u32);
-} python_seen SEC(".maps");
-
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, PYTHON_DEFINITION_BYTES);
 } definitions SEC(".maps");
+
+/* Where a walk over a thread's frames stands: python_walk.bpf.h. */
+struct python_cursor {
+	__u64 frame;  /* it lies in the window */
+	__u64 passed; /* the one that was read last */
+	__u64 cframe; /* the current one, to 3.11 */
+	__u64 window; /* its first address, and the one behind its last */
+	__u64 window_end;
+	__u64 start_ns;
+	__u64 program_hash;
+	__u64 code_hash; /* of the code object that was read last */
+	__u32 tgid;
+	__u32 reserved;
+};
 
 /* Copies the characters of a string object, as many as there is room for. */
 static __always_inline void define_string(const struct python_description *python, __u64 string,
@@ -66,7 +65,7 @@ static __always_inline void define_string(const struct python_description *pytho
 
 static __always_inline struct code_definition *
 definition_new(const struct captured_stack *stack, const struct python_description *python,
-               __u64 object, __u64 start_ns)
+               const struct python_cursor *cursor, __u64 object)
 {
 	struct code_definition *definition =
 		bpf_ringbuf_reserve(&definitions, sizeof(*definition), 0);
@@ -76,8 +75,8 @@ definition_new(const struct captured_stack *stack, const struct python_descripti
 		return NULL;
 	}
 	definition->version = python->version;
-	definition->tgid = bpf_get_current_pid_tgid() >> 32;
-	definition->process_start_ns = start_ns;
+	definition->tgid = cursor->tgid;
+	definition->process_start_ns = cursor->start_ns;
 	definition->object = object;
 	definition->exec = stack->exec;
 	definition->reserved = 0;
@@ -86,17 +85,18 @@ definition_new(const struct captured_stack *stack, const struct python_descripti
 
 /* Sends the names and the line table of a code object. 0, or -1 when it was not sent. */
 __noinline int python_define_code(const struct captured_stack *stack,
-                                  const struct python_description *python, __u64 code,
-                                  __u32 first_line, __u64 start_ns)
+                                  const struct python_description *python,
+                                  const struct python_cursor *cursor, __u64 code, __u32 first_line)
 {
 	struct code_definition *definition;
 	__u64 name;
 	__u64 table;
 	__u64 length;
 
-	if (!stack || !python || user_u64(code + python->offsets.object_type) != python->code_type)
+	if (!stack || !python || !cursor ||
+	    user_u64(code + python->offsets.object_type) != python->code_type)
 		return -1;
-	definition = definition_new(stack, python, code, start_ns);
+	definition = definition_new(stack, python, cursor, code);
 	if (!definition)
 		return -1;
 	definition->kind = CODE_DEFINITION_CODE;
@@ -124,15 +124,15 @@ __noinline int python_define_code(const struct captured_stack *stack,
 
 /* Sends the name of a type. 0, or -1 when it was not sent. */
 __noinline int python_define_type(const struct captured_stack *stack,
-                                  const struct python_description *python, __u64 type, __u64 name,
-                                  __u64 start_ns)
+                                  const struct python_description *python,
+                                  const struct python_cursor *cursor, __u64 type, __u64 name)
 {
 	struct code_definition *definition;
 	long length;
 
-	if (!stack || !python)
+	if (!stack || !python || !cursor)
 		return -1;
-	definition = definition_new(stack, python, type, start_ns);
+	definition = definition_new(stack, python, cursor, type);
 	if (!definition)
 		return -1;
 	length = bpf_probe_read_user_str(definition->name, sizeof(definition->name),
@@ -154,11 +154,13 @@ __noinline int python_define_type(const struct captured_stack *stack,
 
 /*
  * Where `self` or `cls` is, to 3.10: 0 when the first argument is neither, else 1 | place << 1,
- * the place being that of its cell among the locals (0: it is in none).
+ * the place being that of its cell among the locals (0: it is in none). No more than
+ * PYTHON_SEEN_NOTE.
  */
 __noinline __u32 python_first_argument(const struct python_description *python, __u64 code)
 {
 	const struct python_offsets *offsets;
+	__u32 place = 0;
 	__u64 cells;
 	__u64 name;
 	__u64 text;
@@ -176,9 +178,11 @@ __noinline __u32 python_first_argument(const struct python_description *python, 
 		return 1;
 	cells = user_u64(code + offsets->code_cells) + offsets->tuple_items;
 	for (__u32 i = 0; i < CELLS_SEARCHED; i++)
-		if (user_u64(cells + 8 * i) == name)
-			return 1 | (user_u32(code + offsets->code_local_count) + i) << 1;
-	return 1;
+		if (user_u64(cells + 8 * i) == name) {
+			place = user_u32(code + offsets->code_local_count) + i;
+			break;
+		}
+	return place > PYTHON_SEEN_NOTE >> 1 ? 1 : 1 | place << 1;
 }
 
 /* The class that the first argument is, or is an instance of. */

@@ -11,9 +11,13 @@
  * own native frame: the CFrame to 3.11 (every frame is an entry to 3.10), the shim frame that
  * follows it since 3.12.
  *
- * What is verified once stands in global functions; the loop over frames calls them. A frame
- * and its code object are read as two blocks into the record itself, since a read costs more
- * than what it reads, and there is no room for them on the stack of a program.
+ * A read costs more than what it reads. So a code object is read as one block, and frames in
+ * windows: since 3.11 those of a thread lie side by side, inner ones behind outer ones, and
+ * once two of them were met, the third is read with all that its page has in front of it.
+ * What was read lies where the bytes of the stack come later.
+ *
+ * What is verified once stands in global functions; the loop over frames calls one of them a
+ * frame, and others for what is seldom.
  *
  * Source   unwinding specification 2, 7.1
  */
@@ -30,8 +34,11 @@
 #define FRAMES_SEARCHED    1024 /* beyond the last that is kept, for the marker of its run */
 #define OWNER_SHIM         3    /* and above: a frame of the interpreter's own */
 #define POSITION_PLAUSIBLE (1 << 28)
-#define CODE_BLOCK_READ    160 /* no code object is smaller */
-#define FRAME_BLOCK_READ   112 /* all that is read of a frame to 3.10 */
+#define CODE_READ          160 /* no code object is smaller */
+#define FRAME_READ_MAX     112 /* all that is read of a frame to 3.10 */
+#define FRAME_BLOCK        128 /* and the power of two that has room for it */
+#define CODE_BLOCK         256
+#define WINDOW_PAGE        4096
 
 /* For an older verifier, that does not take PYTHON_FRAMES_MAX turns of the loop. */
 const volatile __u32 python_frames_limit = PYTHON_FRAMES_MAX;
@@ -44,74 +51,92 @@ struct {
 	__type(value, struct python_description);
 } python_programs SEC(".maps");
 
-/* Where a walk stands. */
-struct python_cursor {
-	__u64 frame;  /* its block is in the record */
-	__u64 passed; /* the one that was read last */
-	__u64 cframe; /* the current one, to 3.11 */
-	__u64 start_ns;
-	__u64 fingerprint; /* of the program */
-	__u32 tgid;
-	__u32 reserved;
+/* Memory of the process: the frame at the cursor and what lies in front of it; a code object. */
+struct python_scratch {
+	__u8 window[WINDOW_PAGE + FRAME_BLOCK];
+	__u8 code[CODE_BLOCK];
 };
 
+_Static_assert(sizeof(struct python_scratch) <= STACK_BYTES_MIN, "fits where the stack comes");
+
 /* What is at an offset of a block that was read; the masks keep it inside. */
-static __always_inline __u64 frame_u64(const struct captured_stack *stack, __u32 offset)
+static __always_inline const __u8 *frame_block(const struct python_scratch *scratch,
+                                               const struct python_cursor *cursor)
 {
-	return *(const __u64 *)&stack->frame_block[offset & (PYTHON_FRAME_BLOCK - 8)];
+	return scratch->window + ((cursor->frame - cursor->window) & (WINDOW_PAGE - 1));
 }
 
-static __always_inline __u32 frame_u32(const struct captured_stack *stack, __u32 offset)
+static __always_inline __u64 frame_u64(const __u8 *block, __u32 offset)
 {
-	return *(const __u32 *)&stack->frame_block[offset & (PYTHON_FRAME_BLOCK - 4)];
+	return *(const __u64 *)&block[offset & (FRAME_BLOCK - 8)];
 }
 
-static __always_inline __u8 frame_u8(const struct captured_stack *stack, __u32 offset)
+static __always_inline __u32 frame_u32(const __u8 *block, __u32 offset)
 {
-	return stack->frame_block[offset & (PYTHON_FRAME_BLOCK - 1)];
+	return *(const __u32 *)&block[offset & (FRAME_BLOCK - 4)];
 }
 
-static __always_inline __u64 code_u64(const struct captured_stack *stack, __u32 offset)
+static __always_inline __u8 frame_u8(const __u8 *block, __u32 offset)
 {
-	return *(const __u64 *)&stack->code_block[offset & (PYTHON_CODE_BLOCK - 8)];
+	return block[offset & (FRAME_BLOCK - 1)];
 }
 
-static __always_inline __u32 code_u32(const struct captured_stack *stack, __u32 offset)
+static __always_inline __u64 code_u64(const struct python_scratch *scratch, __u32 offset)
 {
-	return *(const __u32 *)&stack->code_block[offset & (PYTHON_CODE_BLOCK - 4)];
+	return *(const __u64 *)&scratch->code[offset & (CODE_BLOCK - 8)];
 }
 
-/* Puts the cursor on a frame and reads its block, up to its local variables. */
-static __always_inline void cursor_set(struct captured_stack *stack,
+static __always_inline __u32 code_u32(const struct python_scratch *scratch, __u32 offset)
+{
+	return *(const __u32 *)&scratch->code[offset & (CODE_BLOCK - 4)];
+}
+
+/* Moves the window to where the frame is in it, up to its local variables. */
+static __always_inline void window_move(struct python_scratch *scratch,
+                                        const struct python_description *python,
+                                        struct python_cursor *cursor, __u64 frame)
+{
+	const int is_beside = cursor->frame - frame < WINDOW_PAGE; /* and in front */
+	const __u32 before = is_beside ? frame & (WINDOW_PAGE - 1) : 0;
+	__u64 length = python->offsets.frame_locals;
+
+	if (length > FRAME_READ_MAX)
+		length = FRAME_READ_MAX;
+	if (frame >= cursor->window && frame + length <= cursor->window_end)
+		return;
+	cursor->window = frame - before;
+	cursor->window_end = frame + length;
+	bpf_probe_read_user(scratch->window, before + length, (const void *)cursor->window);
+}
+
+/* Puts the cursor on a frame; 0: behind the last. */
+static __always_inline void cursor_set(struct python_scratch *scratch,
                                        const struct python_description *python,
                                        struct python_cursor *cursor, __u64 frame)
 {
-	__u64 length = python->offsets.frame_locals;
-
-	if (length > FRAME_BLOCK_READ)
-		length = FRAME_BLOCK_READ;
-	cursor->frame = frame;
 	if (frame)
-		bpf_probe_read_user(stack->frame_block, length, (const void *)frame);
+		window_move(scratch, python, cursor, frame);
+	cursor->frame = frame;
 }
 
-static __always_inline int is_shim(const struct captured_stack *stack,
+static __always_inline int is_shim(const struct python_scratch *scratch,
                                    const struct python_description *python,
                                    const struct python_cursor *cursor)
 {
 	return cursor->frame && python->version >= PYTHON_VERSION(3, 12) &&
-	       frame_u8(stack, python->offsets.frame_owner) >= OWNER_SHIM;
+	       frame_u8(frame_block(scratch, cursor), python->offsets.frame_owner) >= OWNER_SHIM;
 }
 
-static __always_inline void cursor_go_back(struct captured_stack *stack,
+static __always_inline void cursor_go_back(struct python_scratch *scratch,
                                            const struct python_description *python,
                                            struct python_cursor *cursor)
 {
-	cursor_set(stack, python, cursor, frame_u64(stack, python->offsets.frame_back));
+	cursor_set(scratch, python, cursor,
+	           frame_u64(frame_block(scratch, cursor), python->offsets.frame_back));
 }
 
 /* In bytes to 3.10, in units of two bytes since; -1 before the first instruction. */
-static __always_inline __s32 frame_position(const struct captured_stack *stack,
+static __always_inline __s32 frame_position(const __u8 *block,
                                             const struct python_description *python, __u64 code)
 {
 	const struct python_offsets *offsets = &python->offsets;
@@ -119,7 +144,7 @@ static __always_inline __s32 frame_position(const struct captured_stack *stack,
 	__s64 position;
 
 	if (python->version < PYTHON_VERSION(3, 11)) {
-		position = (__s32)frame_u32(stack, offsets->frame_position);
+		position = (__s32)frame_u32(block, offsets->frame_position);
 		if (python->version == PYTHON_VERSION(3, 10) && position > 0)
 			position *= 2;
 	} else {
@@ -127,100 +152,117 @@ static __always_inline __s32 frame_position(const struct captured_stack *stack,
 		if (python->flags & PYTHON_FREE_THREADED &&
 		    offsets->code_copies != PYTHON_OFFSET_NONE)
 			start = user_u64(user_u64(code + offsets->code_copies) + 8 +
-			                 8ULL * frame_u32(stack, offsets->frame_copy));
-		position = (__s64)(frame_u64(stack, offsets->frame_position) - start) >> 1;
+			                 8ULL * frame_u32(block, offsets->frame_copy));
+		position = (__s64)(frame_u64(block, offsets->frame_position) - start) >> 1;
 	}
 	return position < 0 || position > POSITION_PLAUSIBLE ? -1 : position;
 }
 
-/* Puts the cursor on the innermost frame. */
-static __always_inline void cursor_begin(struct captured_stack *stack,
-                                         const struct python_description *python,
-                                         struct python_cursor *cursor)
+/* Puts the cursor on the innermost frame. Always 0. */
+__noinline int python_cursor_begin(struct python_scratch *scratch,
+                                   const struct python_description *python,
+                                   struct python_cursor *cursor, __u64 state)
 {
-	const __u64 state = stack->python_state;
-
+	if (!scratch || !python || !cursor)
+		return 0;
 	cursor->cframe = cframe_of_state(python, state);
-	cursor_set(stack, python, cursor, frame_of_state(python, state, cursor->cframe));
-	if (is_shim(stack, python, cursor))
-		cursor_go_back(stack, python, cursor);
+	cursor_set(scratch, python, cursor, frame_of_state(python, state, cursor->cframe));
+	if (is_shim(scratch, python, cursor))
+		cursor_go_back(scratch, python, cursor);
+	return 0;
 }
 
-/* Fills flags and marker of the frame at the cursor; goes on to the next real one. Always 0. */
-__noinline int python_pass_frame(struct captured_stack *stack,
-                                 const struct python_description *python,
-                                 struct python_cursor *cursor, struct python_frame *out)
+/* Fills flags and marker of the frame at the cursor; goes on to the next real one. */
+static __always_inline void pass_frame(struct python_scratch *scratch,
+                                       const struct python_description *python,
+                                       struct python_cursor *cursor, struct python_frame *out)
 {
-	__u8 is_entry;
+	const int is_entry = python->version != PYTHON_VERSION(3, 11) ||
+	                     frame_u8(frame_block(scratch, cursor), python->offsets.frame_is_entry);
 
-	if (!stack || !python || !cursor || !out)
-		return 0;
-	is_entry = python->version != PYTHON_VERSION(3, 11) ||
-	           frame_u8(stack, python->offsets.frame_is_entry);
 	out->flags = 0;
 	out->marker = 0;
-	cursor_go_back(stack, python, cursor);
+	cursor_go_back(scratch, python, cursor);
 	if (python->version >= PYTHON_VERSION(3, 12)) {
-		if (!is_shim(stack, python, cursor))
-			return 0;
+		if (!is_shim(scratch, python, cursor))
+			return;
 		out->flags = PYTHON_FRAME_ENTRY | PYTHON_FRAME_SHIM;
 		out->marker = cursor->frame;
-		cursor_go_back(stack, python, cursor);
-		if (is_shim(stack, python, cursor))
-			cursor_go_back(stack, python, cursor);
-		return 0;
+		cursor_go_back(scratch, python, cursor);
+		if (is_shim(scratch, python, cursor))
+			cursor_go_back(scratch, python, cursor);
+		return;
 	}
 	if (!is_entry)
-		return 0;
+		return;
 	out->flags = PYTHON_FRAME_ENTRY;
 	if (python->offsets.cframe_previous != PYTHON_OFFSET_NONE) {
 		out->marker = cursor->cframe;
 		cursor->cframe = user_u64(cursor->cframe + python->offsets.cframe_previous);
 	}
-	return 0;
 }
 
-/* Reads the frame at the cursor and goes on to the next. Always 0. */
-__noinline int python_read_frame(struct captured_stack *stack,
+/* The same, verified once. Always 0. */
+__noinline int python_pass_frame(struct python_scratch *scratch,
                                  const struct python_description *python,
                                  struct python_cursor *cursor, struct python_frame *out)
 {
-	if (!stack || !python || !cursor || !out)
-		return 0;
-	cursor->passed = cursor->frame;
-	out->code = frame_u64(stack, python->offsets.frame_code) & ~PYTHON_POINTER_TAGS;
-	bpf_probe_read_user(stack->code_block, CODE_BLOCK_READ, (const void *)out->code);
-	out->first_line = code_u32(stack, python->offsets.code_first_line);
-	out->position = frame_position(stack, python, out->code);
-	out->type = 0;
-	out->reserved = 0;
-	return python_pass_frame(stack, python, cursor, out);
+	if (scratch && python && cursor && out)
+		pass_frame(scratch, python, cursor, out);
+	return 0;
 }
 
-/* Sends the code object of the frame that was read last at its first sight: where `self` is. */
-__noinline __u32 python_see_code(const struct captured_stack *stack,
-                                 const struct python_description *python,
-                                 const struct python_cursor *cursor,
-                                 const struct python_frame *frame)
+/* Of a code object, and of what another one at its address would have otherwise. */
+static __always_inline __u64 code_hash(const struct python_scratch *scratch,
+                                       const struct python_description *python, __u64 program_hash,
+                                       const struct python_frame *frame)
 {
-	struct python_seen_key key = { 0 };
-	const __u32 *seen;
+	__u64 hash = python_seen_mix(program_hash, frame->code);
+
+	hash = python_seen_mix(hash, code_u64(scratch, python->offsets.code_name));
+	hash = python_seen_mix(hash, code_u64(scratch, python->offsets.code_lines));
+	return python_seen_mix(hash, frame->first_line);
+}
+
+/*
+ * Reads the frame at the cursor and goes on to the next. Returns its code object's entry of
+ * python_seen, or 0 when it was not sent yet.
+ */
+__noinline __u64 python_read_frame(struct python_scratch *scratch,
+                                   const struct python_description *python,
+                                   struct python_cursor *cursor, struct python_frame *out)
+{
+	const __u8 *block;
+
+	if (!scratch || !python || !cursor || !out)
+		return 0;
+	block = frame_block(scratch, cursor);
+	cursor->passed = cursor->frame;
+	out->code = frame_u64(block, python->offsets.frame_code) & ~PYTHON_POINTER_TAGS;
+	bpf_probe_read_user(scratch->code, CODE_READ, (const void *)out->code);
+	out->first_line = code_u32(scratch, python->offsets.code_first_line);
+	out->position = frame_position(block, python, out->code);
+	out->type = 0;
+	out->reserved = 0;
+	pass_frame(scratch, python, cursor, out);
+	cursor->code_hash = code_hash(scratch, python, cursor->program_hash, out);
+	return python_seen_find(cursor->code_hash);
+}
+
+/* Sends the code object of the frame that was read last: where `self` is. */
+__noinline __u32 python_define_frame(const struct captured_stack *stack,
+                                     const struct python_description *python,
+                                     const struct python_cursor *cursor,
+                                     const struct python_frame *frame)
+{
 	__u32 argument = 0;
 
 	if (!stack || !python || !cursor || !frame)
 		return 0;
-	key.object = frame->code;
-	key.tgid = cursor->tgid;
-	key.first_line = frame->first_line;
-	key.fingerprint = cursor->fingerprint ^ code_u64(stack, python->offsets.code_name);
-	key.fingerprint ^= code_u64(stack, python->offsets.code_lines) << 20;
-	seen = bpf_map_lookup_elem(&python_seen, &key);
-	if (seen)
-		return *seen;
 	if (python->version < PYTHON_VERSION(3, 11))
 		argument = python_first_argument(python, frame->code);
-	if (python_define_code(stack, python, key.object, key.first_line, cursor->start_ns) == 0)
-		bpf_map_update_elem(&python_seen, &key, &argument, BPF_ANY);
+	if (python_define_code(stack, python, cursor, frame->code, frame->first_line) == 0)
+		python_seen_add(cursor->code_hash, argument);
 	return argument;
 }
 
@@ -229,35 +271,33 @@ __noinline __u64 python_see_type(const struct captured_stack *stack,
                                  const struct python_description *python,
                                  const struct python_cursor *cursor, __u32 argument)
 {
-	struct python_seen_key key = { 0 };
-	const __u32 nothing = 0;
+	__u64 hash;
 	__u64 name;
+	__u64 type;
 
 	if (!stack || !python || !cursor)
 		return 0;
-	key.object = type_of_argument(python, cursor->passed, argument);
-	name = key.object ? user_u64(key.object + python->offsets.type_name) : 0;
+	type = type_of_argument(python, cursor->passed, argument);
+	name = type ? user_u64(type + python->offsets.type_name) : 0;
 	if (!name)
 		return 0;
-	key.tgid = cursor->tgid;
-	key.fingerprint = cursor->fingerprint ^ name;
-	if (!bpf_map_lookup_elem(&python_seen, &key) &&
-	    python_define_type(stack, python, key.object, name, cursor->start_ns) == 0)
-		bpf_map_update_elem(&python_seen, &key, &nothing, BPF_ANY);
-	return key.object;
+	hash = python_seen_mix(python_seen_mix(cursor->program_hash, type), name);
+	if (!python_seen_find(hash) && python_define_type(stack, python, cursor, type, name) == 0)
+		python_seen_add(hash, 0);
+	return type;
 }
 
 /* The marker of the run in which the cursor stands; 0 when its entry is too far away. */
-__noinline __u64 python_seek_marker(struct captured_stack *stack,
+__noinline __u64 python_seek_marker(struct python_scratch *scratch,
                                     const struct python_description *python,
                                     struct python_cursor *cursor)
 {
 	struct python_frame frame = { 0 };
 
-	if (!stack || !python || !cursor)
+	if (!scratch || !python || !cursor)
 		return 0;
 	for (__u32 i = 0; i < FRAMES_SEARCHED && cursor->frame && !frame.marker; i++)
-		python_pass_frame(stack, python, cursor, &frame);
+		python_pass_frame(scratch, python, cursor, &frame);
 	return frame.marker;
 }
 
@@ -269,17 +309,28 @@ static __noinline const struct python_description *find_program(const struct exe
 	return bpf_map_lookup_elem(&python_programs, &key);
 }
 
+static __always_inline __u64 program_hash(const struct exec_identity *exec, __u32 tgid,
+                                          __u64 start_ns)
+{
+	__u64 hash = python_seen_mix(python_seen_seed, start_ns);
+
+	hash = python_seen_mix(hash, tgid);
+	hash = python_seen_mix(hash, exec->start_stack);
+	return python_seen_mix(hash, exec->arg_start);
+}
+
 /*
  * Fills python_state, python, python_count and their flags of `stack`, whose exec and
  * thread_pointer are set. Returns how many frames there are.
  */
-__noinline int python_walk(struct captured_stack *stack, __u32 tgid, __u64 start_ns)
+__noinline int python_walk(struct captured_stack *stack, struct python_scratch *scratch, __u32 tgid,
+                           __u64 start_ns)
 {
 	struct python_cursor cursor = { .start_ns = start_ns, .tgid = tgid };
 	const struct python_description *python;
 	__u32 count = 0;
 
-	if (!stack)
+	if (!stack || !scratch)
 		return 0;
 	stack->python_state = 0;
 	stack->python_count = 0;
@@ -291,16 +342,18 @@ __noinline int python_walk(struct captured_stack *stack, __u32 tgid, __u64 start
 	stack->python_state = python_state_of(python, stack->thread_pointer);
 	if (!stack->python_state)
 		return 0;
-	cursor.fingerprint = start_ns ^ stack->exec.start_stack << 16 ^ stack->exec.arg_start << 32;
-	cursor_begin(stack, python, &cursor);
+	cursor.program_hash = program_hash(&stack->exec, tgid, start_ns);
+	python_cursor_begin(scratch, python, &cursor, stack->python_state);
 	for (; count < PYTHON_FRAMES_MAX; count++) {
 		struct python_frame *frame = &stack->python[count];
 		__u32 argument;
 
 		if (count >= python_frames_limit || !cursor.frame)
 			break;
-		python_read_frame(stack, python, &cursor, frame);
-		argument = python_see_code(stack, python, &cursor, frame);
+		argument = python_read_frame(scratch, python, &cursor, frame);
+		if (!argument)
+			argument = python_define_frame(stack, python, &cursor, frame);
+		argument &= PYTHON_SEEN_NOTE;
 		if (argument)
 			frame->type = python_see_type(stack, python, &cursor, argument);
 	}
@@ -309,7 +362,7 @@ __noinline int python_walk(struct captured_stack *stack, __u32 tgid, __u64 start
 		return count;
 	stack->flags |= CAPTURED_PYTHON_TRUNCATED;
 	if (count > 0 && count <= PYTHON_FRAMES_MAX && !stack->python[count - 1].flags)
-		stack->python[count - 1].marker = python_seek_marker(stack, python, &cursor);
+		stack->python[count - 1].marker = python_seek_marker(scratch, python, &cursor);
 	return count;
 }
 

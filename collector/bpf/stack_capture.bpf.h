@@ -17,9 +17,9 @@
 
 /* The part of a stack that is copied. */
 struct stack_extent {
-	__u64 base;       /* first address: the stack pointer's page */
+	__u64 base;       /* first address: the stack pointer */
 	__u64 length;     /* up to the end of the stack, or STACK_BYTES_MAX and more */
-	__u32 bucket;     /* bytes of the record for it: 8, 16, 32 or 64 KiB */
+	__u32 bucket;     /* bytes of the record for its pages: 8, 16, 32 or 64 KiB */
 	__u32 is_certain; /* 1: all of it is stack, also pages that nobody has touched yet */
 };
 
@@ -28,6 +28,12 @@ static __always_inline int is_readable(__u64 address)
 	__u8 byte;
 
 	return bpf_probe_read_user(&byte, sizeof(byte), (const void *)address) == 0;
+}
+
+/* How far into its page an address is. */
+static __always_inline __u32 stack_page_part(__u64 address)
+{
+	return address & (STACK_PAGE - 1);
 }
 
 static __always_inline __u32 bucket_by_reading(__u64 base)
@@ -42,45 +48,47 @@ static __always_inline __u32 bucket_by_reading(__u64 base)
 static __always_inline struct stack_extent stack_extent_of(const struct task_struct *task,
                                                            __u64 stack_pointer)
 {
-	struct stack_extent extent = { .base = stack_pointer & ~(STACK_PAGE - 1ULL) };
+	const __u32 skipped = stack_page_part(stack_pointer);
+	struct stack_extent extent = { .base = stack_pointer };
 	__u64 used = 0;
+	__u64 room;
 
 	if (task->pid == task->tgid)
 		used = task->mm->start_stack - stack_pointer;
 	if (used == 0 || used > STACK_PLAUSIBLE)
 		used = task->thread.fsbase - stack_pointer;
 	if (used == 0 || used > STACK_PLAUSIBLE) {
-		extent.bucket = bucket_by_reading(extent.base);
-		extent.length = extent.bucket < STACK_BYTES_MAX ? extent.bucket : ~0ULL;
+		extent.bucket = bucket_by_reading(stack_pointer - skipped);
+		extent.length = extent.bucket < STACK_BYTES_MAX ? extent.bucket - skipped : ~0ULL;
 		return extent;
 	}
 	extent.is_certain = 1;
-	extent.length = stack_pointer + used - extent.base;
-	extent.bucket = extent.length <= 8192    ? 8192
-	                : extent.length <= 16384 ? 16384
-	                : extent.length <= 32768 ? 32768
-	                                         : 65536;
+	extent.length = used;
+	room = used + skipped;
+	extent.bucket = room <= 8192 ? 8192 : room <= 16384 ? 16384 : room <= 32768 ? 32768 : 65536;
 	return extent;
 }
 
 /*
- * Copies up to `bucket` bytes, a constant. Pages of large locals that were never written are
- * not there; what we read of them is zero, and the stack goes on behind them. On a stack whose
- * end is not known the first such page is taken for the end.
+ * Copies what lies in `bucket` bytes of pages, a constant. Pages of large locals that were
+ * never written are not there; what we read of them is zero, and the stack goes on behind
+ * them. On a stack whose end is not known the first such page is taken for the end.
  */
 static __always_inline void copy_stack(struct captured_stack *stack, __u8 *to,
                                        const struct stack_extent *extent, const __u32 bucket)
 {
+	const __u32 skipped = stack_page_part(extent->base);
 	__u64 left = extent->length;
 	__u32 length = 0;
 
 	for (__u32 page = 0; page < bucket / STACK_PAGE; page++) {
-		const __u32 piece = left < STACK_PAGE ? left : STACK_PAGE;
+		const __u32 place = page == 0 ? 0 : page * STACK_PAGE - skipped;
+		const __u32 room = page == 0 ? STACK_PAGE - skipped : STACK_PAGE;
+		const __u32 piece = left < room ? left : room;
 
 		if (piece == 0 || piece > STACK_PAGE)
 			break;
-		if (bpf_probe_read_user(to + page * STACK_PAGE, piece,
-		                        (const void *)(extent->base + page * STACK_PAGE))) {
+		if (bpf_probe_read_user(to + place, piece, (const void *)(extent->base + place))) {
 			if (!extent->is_certain)
 				break;
 			stack->flags |= CAPTURED_STACK_HOLES;
@@ -89,7 +97,7 @@ static __always_inline void copy_stack(struct captured_stack *stack, __u8 *to,
 		left -= piece;
 	}
 	stack->length = length;
-	if (length == STACK_BYTES_MAX && left > 0)
+	if (length == STACK_BYTES_MAX - skipped && left > 0)
 		stack->flags |= CAPTURED_STACK_TRUNCATED;
 }
 

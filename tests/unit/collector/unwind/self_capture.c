@@ -54,7 +54,7 @@ __attribute__((noinline)) void self_capture_take(void)
 	(void)_Unwind_Backtrace(take_frame, NULL);
 	(void)getcontext(&context);
 	self_capture_registers(stack, &context);
-	stack->base = stack->registers[REGISTER_STACK_POINTER] & ~(uint64_t)(STACK_PAGE - 1);
+	stack->base = stack->registers[REGISTER_STACK_POINTER];
 	length = end - stack->base;
 	stack->length = (uint32_t)(length < STACK_BYTES_MAX ? length : STACK_BYTES_MAX);
 	copy_words(stack->base, stack->length);
