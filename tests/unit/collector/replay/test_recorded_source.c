@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "collector/elf/module.h"
 #include "collector/live/process_identity.h"
 #include "collector/replay/recorded_source.h"
@@ -284,7 +285,7 @@ static void python_frames_that_are_not_the_events_are_not_written(void **state)
 {
 	static const struct python_frame none;
 	CLEANUP(recording_reader_freep) struct recording_reader *reader = NULL;
-	const struct cuda_stack_event *written = NULL;
+	struct cuda_stack_event *written = NULL;
 	struct recording_record record_of;
 	struct error err;
 	char *recorded;
@@ -297,12 +298,14 @@ static void python_frames_that_are_not_the_events_are_not_written(void **state)
 	while (!written && recording_next(reader, &record_of, &err) == 1)
 		if (record_of.kind == RECORDING_EVENT &&
 		    record_of.bytes.length == sizeof(*alloc_event) + STACK_BYTES)
-			written = (const void *)record_of.bytes.data;
+			written = (void *)mem_strndup(record_of.bytes.data, /* aligned */
+			                              record_of.bytes.length);
 	assert_non_null(written);
 	assert_memory_equal(&written->stack.python[0], &alloc_event->stack.python[0],
 	                    sizeof(struct python_frame));
 	assert_memory_equal(&written->stack.python[1], &none, sizeof(none));
 	assert_memory_equal(written->bytes, alloc_event->bytes, STACK_BYTES);
+	free(written);
 }
 
 static void a_process_that_was_not_recorded_is_not_there(void **state)
