@@ -7,7 +7,8 @@
 #include <new>
 #include <unordered_map>
 
-namespace tensor {
+namespace tensor
+{
 
 struct Driver {
 	int (*allocate)(std::uint64_t *address, std::size_t bytes);
@@ -15,8 +16,9 @@ struct Driver {
 };
 
 // Memory comes from the driver in blocks of whole segments, and goes back when somebody trims.
-template <std::size_t Segment> class CachingAllocator {
-public:
+template <std::size_t Segment> class CachingAllocator
+{
+      public:
 	explicit CachingAllocator(const Driver &driver) : driver_(driver)
 	{
 	}
@@ -73,7 +75,7 @@ public:
 		return refused_;
 	}
 
-private:
+      private:
 	std::uint64_t from_driver(std::size_t size)
 	{
 		std::uint64_t address = 0;
