@@ -139,7 +139,8 @@ static int read_file(int fd, const char *path, char **out, size_t *out_length, s
 
 int recording_open(const char *path, struct recording_reader **out, struct error *err)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* a pipe is refused, not waited for */
+	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	char *data = NULL;
 	size_t length = 0;
 	int status;

@@ -145,6 +145,22 @@ static void only_its_owner_may_read_it(void **state)
 	assert_int_equal(stat_of.st_mode & 0777, 0600);
 }
 
+static void a_pipe_is_refused_at_once(void **state)
+{
+	struct recording_writer *writer = NULL;
+	struct recording_reader *reader = NULL;
+	struct error err;
+
+	(void)state;
+	(void)unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(recording_create(path, &writer, &err), -1);
+	assert_int_equal(recording_open(path, &reader, &err), -1);
+	assert_null(writer);
+	assert_null(reader);
+	assert_int_equal(unlink(path), 0);
+}
+
 static void a_cut_file_is_good_up_to_the_last_whole_block(void **state)
 {
 	CLEANUP(mem_freep) char *block = mem_zalloc(MIB, 1);
@@ -254,6 +270,7 @@ int main(void)
 		cmocka_unit_test(records_come_back_in_their_order),
 		cmocka_unit_test(large_and_many_records_come_back),
 		cmocka_unit_test(only_its_owner_may_read_it),
+		cmocka_unit_test(a_pipe_is_refused_at_once),
 		cmocka_unit_test(a_cut_file_is_good_up_to_the_last_whole_block),
 		cmocka_unit_test(the_documented_bytes_are_read),
 		cmocka_unit_test(what_is_no_recording_is_refused),
