@@ -33,7 +33,7 @@ static int collect(const struct options *options)
 	}
 	if (options->metrics_listen[0]) {
 		if (metrics_port_open(options->metrics_listen, &port, &err) < 0) {
-			log_error("-metrics.listen: %s", err.message);
+			log_error("%s", err.message);
 			return 1;
 		}
 		log_info("metrics on port %u", metrics_port_number(port));
