@@ -93,12 +93,17 @@ void connections_wake(struct connections *table)
 	(void)eventfd_write(table->wake_fd, 1);
 }
 
-bool connections_have_room(struct connections *table)
+void connections_take_wake(struct connections *table)
 {
-	bool has_room;
 	eventfd_t ignored;
 
 	(void)eventfd_read(table->wake_fd, &ignored);
+}
+
+bool connections_have_room(struct connections *table)
+{
+	bool has_room;
+
 	(void)pthread_mutex_lock(&table->lock);
 	has_room = table->count < table->options.max;
 	table->wants_room = !has_room;

@@ -65,8 +65,14 @@ DEFINE_FREEP(connections)
 
 int connections_epoll_fd(const struct connections *table);
 
-/* Ends the current connections_wait() of the accepting thread. */
+/* Makes the epoll instance readable until the acceptor takes it. */
 void connections_wake(struct connections *table);
+
+/*
+ * The acceptor's, before it looks at what it may have been woken for: whoever changes that
+ * later, and wakes, ends its next wait.
+ */
+void connections_take_wake(struct connections *table);
 
 /*
  * Whether there is room for one more. When there is none, closing one wakes the

@@ -285,11 +285,16 @@ static void *run(void *argument)
 	bool is_full = false;
 
 	log_name_thread("listener");
-	while (!atomic_load(&listener->is_closing)) {
-		const bool stops = atomic_load(&listener->is_stopping);
-		int timeout_ms = connections_expire(connections, clock_mono_ns());
+	for (;;) {
+		bool stops;
+		int timeout_ms;
 		int count;
 
+		connections_take_wake(connections); /* first: see there */
+		if (atomic_load(&listener->is_closing))
+			break;
+		stops = atomic_load(&listener->is_stopping);
+		timeout_ms = connections_expire(connections, clock_mono_ns());
 		if (is_full) {
 			log_rarely(LOG_WARN, "no file descriptor is left; accepting pauses");
 			timeout_ms = FULL_MS;
