@@ -34,8 +34,9 @@ struct link_receiver {
 	_Atomic bool is_stopping; /* we have told the other half */
 
 	pthread_mutex_t mutex; /* guards what follows, and writing */
-	pthread_cond_t answered;
+	pthread_cond_t changed;
 	size_t running; /* pushes that have no answer yet */
+	bool has_ended; /* the reading thread: it may be joined at once */
 	struct strbuf metrics;
 };
 
@@ -81,7 +82,7 @@ static void finish(struct exchange *exchange)
 	free(push);
 	pthread_mutex_lock(&receiver->mutex);
 	receiver->running--;
-	pthread_cond_signal(&receiver->answered);
+	pthread_cond_broadcast(&receiver->changed);
 	pthread_mutex_unlock(&receiver->mutex);
 }
 
@@ -176,6 +177,10 @@ static void *run(void *context)
 		log_error("the collector half has ended; stopping");
 		server_process_stop();
 	}
+	pthread_mutex_lock(&receiver->mutex);
+	receiver->has_ended = true;
+	pthread_cond_broadcast(&receiver->changed);
+	pthread_mutex_unlock(&receiver->mutex);
 	return NULL;
 }
 
@@ -195,16 +200,29 @@ static int begin(void *context, struct server *server, struct error *err)
 	return 0;
 }
 
-static void wait_for_reader(struct link_receiver *receiver)
+/* Whether the reading thread has ended; waits for that some seconds. */
+static bool reader_ends(struct link_receiver *receiver)
 {
 	struct timespec until;
+	bool has_ended;
+	int status = 0;
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += OTHER_HALF_SECONDS;
-	if (pthread_clockjoin_np(receiver->thread, NULL, CLOCK_MONOTONIC, &until) == 0)
-		return;
-	log_warn("the collector half does not end; what it still has is lost");
-	(void)shutdown(receiver->fd, SHUT_RDWR);
+	pthread_mutex_lock(&receiver->mutex);
+	while (!receiver->has_ended && status == 0)
+		status = pthread_cond_timedwait(&receiver->changed, &receiver->mutex, &until);
+	has_ended = receiver->has_ended;
+	pthread_mutex_unlock(&receiver->mutex);
+	return has_ended;
+}
+
+static void wait_for_reader(struct link_receiver *receiver)
+{
+	if (!reader_ends(receiver)) {
+		log_warn("the collector half does not end; what it still has is lost");
+		(void)shutdown(receiver->fd, SHUT_RDWR);
+	}
 	pthread_join(receiver->thread, NULL);
 }
 
@@ -220,7 +238,7 @@ static void end(void *context)
 	wait_for_reader(receiver);
 	pthread_mutex_lock(&receiver->mutex);
 	while (receiver->running > 0)
-		pthread_cond_wait(&receiver->answered, &receiver->mutex);
+		pthread_cond_wait(&receiver->changed, &receiver->mutex);
 	pthread_mutex_unlock(&receiver->mutex);
 }
 
@@ -232,11 +250,15 @@ struct server_companion link_receiver_companion(struct link_receiver *receiver)
 struct link_receiver *link_receiver_new(int fd, const char *tenant)
 {
 	struct link_receiver *receiver = mem_zalloc(1, sizeof(*receiver));
+	pthread_condattr_t attributes;
 
 	receiver->fd = fd;
 	receiver->tenant = str_of(tenant);
 	pthread_mutex_init(&receiver->mutex, NULL);
-	pthread_cond_init(&receiver->answered, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&receiver->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
 	strbuf_init(&receiver->metrics, LINK_METRICS_MAX);
 	return receiver;
 }
@@ -247,7 +269,7 @@ void link_receiver_free(struct link_receiver *receiver)
 		return;
 	close(receiver->fd);
 	strbuf_fini(&receiver->metrics);
-	pthread_cond_destroy(&receiver->answered);
+	pthread_cond_destroy(&receiver->changed);
 	pthread_mutex_destroy(&receiver->mutex);
 	free(receiver);
 }
