@@ -17,10 +17,12 @@
 #include "server/options.h"
 #include "server/push/link_frame.h"
 
-#define RETRY_FIRST_NS  (500 * NS_PER_MS) /* guesses, as are the three below */
-#define RETRY_MOST_NS   (30 * NS_PER_S)
-#define LAST_MOMENTS_NS (5 * NS_PER_S)
-#define TEXT_MAX        LINK_METRICS_MAX /* the collector's, and what became of pushes */
+#define RETRY_FIRST_NS    (500 * NS_PER_MS) /* guesses, as are the three below */
+#define RETRY_MOST_NS     (30 * NS_PER_S)
+#define LAST_MOMENTS_NS   (5 * NS_PER_S)
+#define INTERVAL_LEAST_NS NS_PER_S
+#define INTERVAL_MOST_NS  (3600 * NS_PER_S)
+#define TEXT_MAX          LINK_METRICS_MAX /* the collector's, and what became of pushes */
 
 _Static_assert(METRICS_PORT_BYTES_MAX >= TEXT_MAX, "whoever shows the text has room for it");
 
@@ -32,6 +34,16 @@ struct collecting {
 	int signals; /* readable when it should end */
 	struct strbuf text;
 };
+
+int collector_process_check(const struct options *options, struct error *err)
+{
+	if (options->collector_interval_ns < INTERVAL_LEAST_NS ||
+	    options->collector_interval_ns > INTERVAL_MOST_NS)
+		return error_set(err, ERROR_INVALID,
+		                 "-collector.interval=%s is not within 1s and 1h",
+		                 options->texts[OPTION_ID_collector_interval_ns]);
+	return 0;
+}
 
 void collector_process_prepare(const struct options *options)
 {
@@ -157,8 +169,6 @@ static int open_collector(struct collecting *collecting, struct error *err)
 		.stop_descriptor = collecting->signals,
 	};
 
-	if (wanted.interval_ns < NS_PER_S)
-		return error_set(err, ERROR_INVALID, "-collector.interval is less than 1s");
 	if (open_source(collecting->process, &wanted.source, err) < 0)
 		return -1;
 	return collector_open(&wanted, &collecting->collector, err);

@@ -31,6 +31,9 @@ struct collector_process {
 	void *context; /* of both */
 };
 
+/* What options say must hold: ERROR_INVALID. Before anything is opened. */
+int collector_process_check(const struct options *options, struct error *err);
+
 /* Signals and the log. */
 void collector_process_prepare(const struct options *options);
 

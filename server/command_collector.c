@@ -51,6 +51,7 @@ static int collect(const struct options *options)
 int command_collector(int argc, char **argv)
 {
 	CLEANUP(options_freep) struct options *options = NULL;
+	struct error err = { 0 };
 	int status;
 
 	if (!command_options("collector", argc, argv, &options, &status))
@@ -58,6 +59,10 @@ int command_collector(int argc, char **argv)
 	if (!options->push_url[0]) {
 		(void)fputs("vramscope: collector needs -push.url, the server to send to\n",
 		            stderr);
+		return EXIT_USAGE;
+	}
+	if (collector_process_check(options, &err) < 0) {
+		(void)fprintf(stderr, "vramscope: %s\n", err.message);
 		return EXIT_USAGE;
 	}
 	collector_process_prepare(options);

@@ -146,9 +146,14 @@ static int run_both(struct options *options, int argc, char **argv)
 int command_run(int argc, char **argv)
 {
 	CLEANUP(options_freep) struct options *options = NULL;
+	struct error err = { 0 };
 	int status;
 
 	if (!command_options("run", argc, argv, &options, &status))
 		return status;
+	if (collector_process_check(options, &err) < 0) {
+		(void)fprintf(stderr, "vramscope: %s\n", err.message);
+		return EXIT_USAGE;
+	}
 	return run_both(options, argc, argv);
 }

@@ -40,6 +40,13 @@ int push_http_open(const char *url, const char *tenant, struct push_http **out, 
 		text.length--;
 	if (!str_starts_with(text, STR("http://")) && !str_starts_with(text, STR("https://")))
 		return error_set(err, ERROR_INVALID, "'%s' is no URL: http://HOST:PORT", url);
+	/* a route follows it, and it stands in the log */
+	if (str_find(text, STR("@")) >= 0 || str_find(text, STR("?")) >= 0 ||
+	    str_find(text, STR("#")) >= 0)
+		return error_set(
+			err, ERROR_INVALID,
+			"a URL with '@', '?' or '#': http://HOST:PORT is expected, without "
+			"password and query");
 	strbuf_add_str(&http->url, text);
 	strbuf_add_text(&http->url, PUSH_MESSAGE_PATH);
 	if (*tenant)

@@ -74,6 +74,25 @@ def is_gone(pid):
         return True
 
 
+class Options(unittest.TestCase):
+    def test_what_cannot_be_is_said_before_anything_is_opened(self):
+        push = "-push.url=http://127.0.0.1:1"
+        for command, options, expected in (
+                ("run", ["-collector.interval=0.1s"], "-collector.interval=0.1s is not within 1s and 1h"),
+                ("collector", [push, "-collector.interval=1000000h"], "-collector.interval=1000000h is not within 1s and 1h"),
+                ("collector", [push, "-collector.interval=0"], "-collector.interval=0 is not within 1s and 1h")):
+            status, out, error = harness.vramscope(command, *options)
+            self.assertEqual((status, out), (2, ""))
+            self.assertEqual(error, "vramscope: %s\n" % expected)
+
+    def test_a_url_with_a_password_is_refused_and_not_shown(self):
+        for url in ("http://user:secret@127.0.0.1:1", "http://127.0.0.1:1/?x=secret", "http://127.0.0.1:1/#secret"):
+            status, out, error = harness.vramscope("collector", "-push.url=" + url)
+            self.assertEqual((status, out), (2, ""))
+            self.assertIn("http://HOST:PORT is expected", error)
+            self.assertNotIn("secret", error)
+
+
 class Halves(unittest.TestCase):
     def test_it_serves_and_says_whether_it_watches(self):
         with Run() as run:
