@@ -30,6 +30,11 @@ int64_t clock_mono_ns(void)
 	return read_clock_ns(CLOCK_MONOTONIC);
 }
 
+int64_t clock_boot_ns(void)
+{
+	return read_clock_ns(CLOCK_BOOTTIME);
+}
+
 void clock_warp_unix(int64_t start_unix_ns, double factor)
 {
 	warp.start_unix_ns = start_unix_ns;

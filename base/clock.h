@@ -14,6 +14,7 @@
 
 int64_t clock_unix_ns(void);
 int64_t clock_mono_ns(void);
+int64_t clock_boot_ns(void); /* as mono, and goes on while the machine sleeps */
 
 /*
  * Makes clock_unix_ns() run `factor` times as fast from now on, starting at

@@ -25,6 +25,9 @@ enum metric_type {
 	METRIC_HISTOGRAM,
 };
 
+/* What metrics_format() writes. */
+#define METRICS_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
+
 #define METRIC_LABELS_MAX 6
 
 struct metric_family_options {

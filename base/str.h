@@ -74,6 +74,16 @@ static inline struct str str_skip(struct str a, size_t count)
 	return (struct str){ a.data + count, a.length - count };
 }
 
+/* Takes `count` bytes off the front; false when there are not so many. */
+static inline bool str_take(struct str *from, size_t count, struct str *out)
+{
+	if (count > from->length)
+		return false;
+	*out = (struct str){ from->data, count };
+	*from = str_skip(*from, count);
+	return true;
+}
+
 /* The first `count` bytes (or all). */
 static inline struct str str_first(struct str a, size_t count)
 {

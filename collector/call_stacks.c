@@ -9,6 +9,7 @@
 #include "collector/elf/module_cache.h"
 #include "collector/python/interpreter.h"
 #include "collector/unwind/address_space.h"
+#include "collector/watch/library_file.h"
 
 #define PROGRAMS_MAX      4096             /* as many as the programs in the kernel know */
 #define DESCRIBE_PAUSE_NS (20 * NS_PER_MS) /* between two looks at an interpreter */
@@ -303,7 +304,7 @@ void call_stacks_mapped(struct call_stacks *stacks, uint32_t tgid, const struct 
 
 	if (process && process->sweeps == 0)
 		address_space_map(process->space, file);
-	else if (str_starts_with(profile_basename(file->path), STR("libcuda.so")))
+	else if (library_file_is_driver(file->path))
 		expect_calls(stacks, tgid);
 }
 

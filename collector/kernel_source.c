@@ -20,7 +20,7 @@ struct kernel_source {
 	struct watch *watch;
 	int epoll;
 	const struct event_handlers *handlers; /* while it drains */
-	struct named_count dropped[PROBE_LOSS_COUNT + 1];
+	struct named_count dropped[PROBE_LOSS_COUNT + 2];
 	struct named_count attach_errors[1];
 };
 
@@ -187,13 +187,16 @@ static void tell_health(void *context, struct collector_health *out)
 			                      probe_set_loss(source->probes, (enum probe_loss)i) };
 	source->dropped[PROBE_LOSS_COUNT] =
 		(struct named_count){ "task_records", counts.lost_records };
+	source->dropped[PROBE_LOSS_COUNT + 1] =
+		(struct named_count){ "definitions_full",
+		                      probe_set_definitions_lost(source->probes) };
 	source->attach_errors[0] = (struct named_count){ "refused", counts.libraries.errors };
 	*out = (struct collector_health){
 		.is_up = true,
 		.attached_libraries = counts.libraries.libraries,
 		.attached_probes = counts.libraries.functions,
 		.dropped = source->dropped,
-		.dropped_count = PROBE_LOSS_COUNT + 1,
+		.dropped_count = ARRAY_LENGTH(source->dropped),
 		.attach_errors = source->attach_errors,
 		.attach_error_count = 1,
 	};

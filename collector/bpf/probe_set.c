@@ -281,11 +281,6 @@ void probe_set_close(struct probe_set *set)
 	free(set);
 }
 
-enum probe_method probe_set_method(const struct probe_set *set)
-{
-	return set->method;
-}
-
 int probe_set_attach(struct probe_set *set, int descriptor, const struct probe_points *points,
                      struct probe_link **out, struct error *err)
 {

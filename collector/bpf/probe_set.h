@@ -61,9 +61,6 @@ int probe_set_open(const struct probe_set_options *options,
 /* Detaches whatever is attached. NULL is fine. */
 void probe_set_close(struct probe_set *set);
 
-/* MULTI or PERF. */
-enum probe_method probe_set_method(const struct probe_set *set);
-
 /* Attaches to all functions at `points`, which are of the open file. */
 int probe_set_attach(struct probe_set *set, int descriptor, const struct probe_points *points,
                      struct probe_link **out, struct error *err);

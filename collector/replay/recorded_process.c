@@ -80,31 +80,20 @@ static void keep(struct recorded_processes *processes, struct hash128 question, 
 
 /* ---- answers of a recording ---- */
 
-static const char *take(struct str *from, size_t length)
-{
-	const char *data = from->data;
-
-	if (from->length < length)
-		return NULL;
-	*from = str_skip(*from, length);
-	return data;
-}
-
 int recorded_file_decode(struct str bytes, struct mapped_file *out, struct str *out_rest,
                          struct error *err)
 {
 	struct recording_file wire;
-	const char *head = take(&bytes, sizeof(wire));
-	const char *path;
-	const char *build_id;
+	struct str head;
+	struct str path;
+	struct str build_id;
 
-	if (!head)
+	if (!str_take(&bytes, sizeof(wire), &head))
 		return error_set(err, ERROR_CORRUPT, "a file of %zu bytes in a recording",
 		                 bytes.length);
-	memcpy(&wire, head, sizeof(wire));
-	path = take(&bytes, wire.path_length);
-	build_id = path ? take(&bytes, wire.build_id_length) : NULL;
-	if (!build_id)
+	memcpy(&wire, head.data, sizeof(wire));
+	if (!str_take(&bytes, wire.path_length, &path) ||
+	    !str_take(&bytes, wire.build_id_length, &build_id))
 		return error_set(err, ERROR_CORRUPT,
 		                 "a file in a recording with texts of %u and %u "
 		                 "bytes, which are not there",
@@ -113,16 +102,16 @@ int recorded_file_decode(struct str bytes, struct mapped_file *out, struct str *
 		                     .end = wire.end,
 		                     .offset = wire.offset,
 		                     .inode = wire.inode,
-		                     .path = str_make(path, wire.path_length),
-		                     .build_id = str_make(build_id, wire.build_id_length) };
+		                     .path = path,
+		                     .build_id = build_id };
 	*out_rest = bytes;
 	return 0;
 }
 
 static int take_module(struct recorded_processes *processes, struct str bytes, struct error *err)
 {
-	struct mapped_file file;
-	struct str skeleton;
+	struct mapped_file file = { 0 };
+	struct str skeleton = { 0 };
 
 	if (recorded_file_decode(bytes, &file, &skeleton, err) < 0)
 		return -1;
@@ -134,12 +123,12 @@ static int take_memory(struct recorded_processes *processes, uint32_t tgid, stru
                        struct error *err)
 {
 	uint64_t address;
-	const char *head = take(&bytes, sizeof(address));
+	struct str head;
 
-	if (!head)
+	if (!str_take(&bytes, sizeof(address), &head))
 		return error_set(err, ERROR_CORRUPT, "memory of %zu bytes in a recording",
 		                 bytes.length);
-	memcpy(&address, head, sizeof(address));
+	memcpy(&address, head.data, sizeof(address));
 	keep(processes, question_of(RECORDING_MEMORY, tgid, address), bytes);
 	return 0;
 }

@@ -19,39 +19,26 @@ struct recording_reader {
 	struct arena *arena; /* of the block */
 };
 
-/* Takes `length` bytes off the front; NULL when there are not so many. */
-static const char *take(struct str *from, size_t length)
-{
-	const char *data = from->data;
-
-	if (from->length < length)
-		return NULL;
-	*from = str_skip(*from, length);
-	return data;
-}
-
 /* 1: `block` has bytes; 0: there are no more blocks. */
 static int next_block(struct recording_reader *reader, struct error *err)
 {
 	struct recording_block head;
-	const char *bytes = take(&reader->rest, sizeof(head));
-	const char *packed;
+	struct str bytes;
+	struct str packed;
 
-	if (!bytes)
+	if (!str_take(&reader->rest, sizeof(head), &bytes))
 		return 0;
-	memcpy(&head, bytes, sizeof(head));
+	memcpy(&head, bytes.data, sizeof(head));
 	if (head.plain_length > RECORDING_BLOCK_MAX || head.packed_length > RECORDING_BLOCK_MAX)
 		return error_set(err, ERROR_TOO_LARGE,
 		                 "a block of %u bytes packed to %u in a recording, at most %zu",
 		                 head.plain_length, head.packed_length, RECORDING_BLOCK_MAX);
-	packed = take(&reader->rest, head.packed_length);
-	if (!packed) {
+	if (!str_take(&reader->rest, head.packed_length, &packed)) {
 		reader->rest.length = 0; /* the writer was stopped within it */
 		return 0;
 	}
 	arena_reset(reader->arena);
-	if (zstd_unpack(str_make(packed, head.packed_length), head.plain_length, reader->arena,
-	                &reader->block, err) < 0)
+	if (zstd_unpack(packed, head.plain_length, reader->arena, &reader->block, err) < 0)
 		return error_context(err, "block of a recording");
 	return 1;
 }
@@ -59,7 +46,7 @@ static int next_block(struct recording_reader *reader, struct error *err)
 int recording_next(struct recording_reader *reader, struct recording_record *out, struct error *err)
 {
 	struct recording_head head;
-	const char *bytes;
+	struct str bytes;
 
 	while (reader->block.length == 0) {
 		const int more = next_block(reader, err);
@@ -67,24 +54,22 @@ int recording_next(struct recording_reader *reader, struct recording_record *out
 		if (more <= 0)
 			return more;
 	}
-	bytes = take(&reader->block, sizeof(head));
-	if (!bytes)
+	if (!str_take(&reader->block, sizeof(head), &bytes))
 		return error_set(err, ERROR_CORRUPT, "%zu stray bytes in a block of a recording",
 		                 reader->block.length);
-	memcpy(&head, bytes, sizeof(head));
+	memcpy(&head, bytes.data, sizeof(head));
 	if (head.kind == 0 || head.kind >= RECORDING_KIND_COUNT)
 		return error_set(err, ERROR_CORRUPT,
 		                 "a record of kind %u in a recording, known: 1 to %d", head.kind,
 		                 RECORDING_KIND_COUNT - 1);
-	bytes = take(&reader->block, head.length);
-	if (!bytes)
+	if (!str_take(&reader->block, head.length, &bytes))
 		return error_set(err, ERROR_CORRUPT,
 		                 "a record of %u bytes in a recording where %zu are left",
 		                 head.length, reader->block.length);
 	*out = (struct recording_record){ .kind = (enum recording_kind)head.kind,
 		                          .tgid = head.tgid,
 		                          .time_ns = head.time_ns,
-		                          .bytes = str_make(bytes, head.length) };
+		                          .bytes = bytes };
 	return 1;
 }
 

@@ -1,7 +1,6 @@
 #include "collector/replay/recording_tap.h"
 
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -34,18 +33,12 @@ struct tapped_process {
 
 /* ---- writing ---- */
 
-static int64_t boot_ns(void)
-{
-	struct timespec time;
-
-	(void)clock_gettime(CLOCK_BOOTTIME, &time);
-	return (int64_t)time.tv_sec * NS_PER_S + time.tv_nsec;
-}
-
 static void write_parts(struct recording_tap *tap, enum recording_kind kind, uint32_t tgid,
                         const struct str *parts, size_t count)
 {
-	const struct recording_record head = { .kind = kind, .tgid = tgid, .time_ns = boot_ns() };
+	const struct recording_record head = { .kind = kind,
+		                               .tgid = tgid,
+		                               .time_ns = clock_boot_ns() };
 	struct error err = { 0 };
 	struct error ignored = { 0 };
 
@@ -339,7 +332,7 @@ static void close_tap(void *context)
 static void write_origin(struct recording_tap *tap)
 {
 	const struct recording_origin origin = {
-		.boot_ns = boot_ns(),
+		.boot_ns = clock_boot_ns(),
 		.unix_ns = clock_unix_ns(),
 		.event_bytes = sizeof(struct cuda_event),
 		.stack_event_bytes = sizeof(struct cuda_stack_event),

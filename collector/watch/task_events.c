@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 /* The buffer of one CPU. */
@@ -38,14 +39,6 @@ struct task_events {
 	int epoll;
 	uint64_t lost;
 };
-
-static uint64_t boot_ns(void)
-{
-	struct timespec now = { 0 };
-
-	(void)clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static int open_on_cpu(int cpu)
 {
@@ -256,7 +249,7 @@ static bool has_unread(const struct task_events *events)
 void task_events_drain(struct task_events *events)
 {
 	do {
-		const uint64_t until_ns = boot_ns();
+		const uint64_t until_ns = (uint64_t)clock_boot_ns();
 		struct task_buffer *buffer;
 
 		for (size_t i = 0; i < events->count; i++)

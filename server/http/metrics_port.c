@@ -11,13 +11,13 @@
 #include <sys/socket.h>
 
 #include "base/mem.h"
+#include "base/metrics.h"
 #include "base/strbuf.h"
 
 #define HOST_BYTES       256
 #define CONNECTIONS      16U
 #define SECONDS          10U
 #define CONNECTION_BYTES ((size_t)16 << 10)
-#define METRICS_TYPE     "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 
 struct metrics_port {
 	struct MHD_Daemon *daemon;
@@ -42,7 +42,7 @@ static struct MHD_Response *metrics_response(struct metrics_port *port)
 	response = copy_of(strbuf_view(&port->text));
 	pthread_mutex_unlock(&port->mutex);
 	if (response)
-		(void)MHD_add_response_header(response, "Content-Type", METRICS_TYPE);
+		(void)MHD_add_response_header(response, "Content-Type", METRICS_CONTENT_TYPE);
 	return response;
 }
 

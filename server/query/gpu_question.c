@@ -103,6 +103,7 @@ static int add_types(struct selector *types, unsigned measures, struct error *er
 	return result;
 }
 
+/* 1: it can be asked; 0: there is nothing to ask; -1. */
 static int gpu_read_init(struct gpu_read *read, const struct gpu_question *question,
                          unsigned measures, struct store_range range, struct error *err)
 {
@@ -110,6 +111,8 @@ static int gpu_read_init(struct gpu_read *read, const struct gpu_question *quest
 	const struct read_query_context *context = &question->query.context;
 	struct selector *selector = &read->selector;
 
+	if (question->query.nothing)
+		return 0;
 	selector_init(&read->types, context->arena);
 	if (add_types(&read->types, measures, err) < 0)
 		return -1;
@@ -130,7 +133,7 @@ static int gpu_read_init(struct gpu_read *read, const struct gpu_question *quest
 		.cancel = context->cancel,
 		.arena = context->arena,
 	};
-	return 0;
+	return 1;
 }
 
 int gpu_question_scan(const struct gpu_question *question, unsigned measures,
@@ -138,11 +141,10 @@ int gpu_question_scan(const struct gpu_question *question, unsigned measures,
                       struct error *err)
 {
 	CLEANUP(gpu_read_fini) struct gpu_read read = { 0 };
+	const int status = gpu_read_init(&read, question, measures, range, err);
 
-	if (question->query.nothing)
-		return 0;
-	if (gpu_read_init(&read, question, measures, range, err) < 0)
-		return -1;
+	if (status <= 0)
+		return status;
 	return store_scan(question->query.context.store, &read.query, visit, context, err);
 }
 
@@ -151,10 +153,9 @@ int gpu_question_series(const struct gpu_question *question, unsigned measures,
                         struct error *err)
 {
 	CLEANUP(gpu_read_fini) struct gpu_read read = { 0 };
+	const int status = gpu_read_init(&read, question, measures, range, err);
 
-	if (question->query.nothing)
-		return 0;
-	if (gpu_read_init(&read, question, measures, range, err) < 0)
-		return -1;
+	if (status <= 0)
+		return status;
 	return store_series(question->query.context.store, &read.query, visit, context, err);
 }

@@ -10,8 +10,7 @@
 #include "server/routes/handlers.h"
 #include "server/version.h"
 
-#define TEXT_PLAIN   "text/plain; charset=utf-8"
-#define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
+#define TEXT_PLAIN "text/plain; charset=utf-8"
 
 enum exchange_state serve_ready(struct exchange *exchange)
 {
@@ -36,7 +35,7 @@ enum exchange_state serve_metrics(struct exchange *exchange)
 
 	app_metrics_collect(exchange->app);
 	http_response_reset(response, 200);
-	http_response_header(response, "Content-Type", STR(METRICS_TYPE));
+	http_response_header(response, "Content-Type", STR(METRICS_CONTENT_TYPE));
 	metrics_format(exchange->app->registry, &response->body);
 	if (more)
 		more->add(more->context, &response->body);
