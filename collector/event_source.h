@@ -21,7 +21,7 @@
 
 struct mapped_file;        /* collector/unwind/process_view.h */
 struct process_view;       /* likewise */
-struct process_identity;   /* collector/live/process_identity.h */
+struct process_identity;   /* collector/identity/process_identity.h */
 struct python_description; /* collector/python/python_description.h */
 
 #define EVENT_DRAIN_USUAL 4096 /* events of one drain(): then others have their turn */

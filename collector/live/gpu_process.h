@@ -15,7 +15,7 @@
 #include "base/budget.h"
 #include "base/cleanup.h"
 #include "collector/live/gpu_account.h"
-#include "collector/live/process_identity.h"
+#include "collector/identity/process_identity.h"
 
 #define GPU_PROCESSES_MAX 8192 /* as many as the programs in the kernel know */
 

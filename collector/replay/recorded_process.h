@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "collector/live/process_identity.h"
+#include "collector/identity/process_identity.h"
 #include "collector/replay/recording.h"
 #include "collector/unwind/process_view.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "collector/live/process_identity.h"
+#include "collector/identity/process_identity.h"
 #include "collector/replay/recorded_process.h"
 #include "collector/replay/recording.h"
 

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "collector/elf/module_skeleton.h"
-#include "collector/live/process_identity.h"
+#include "collector/identity/process_identity.h"
 #include "collector/replay/recording.h"
 #include "collector/unwind/process_view.h"
 

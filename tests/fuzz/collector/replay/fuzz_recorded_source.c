@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "collector/elf/module.h"
-#include "collector/live/process_identity.h"
+#include "collector/identity/process_identity.h"
 #include "collector/replay/recorded_source.h"
 #include "collector/unwind/process_view.h"
 

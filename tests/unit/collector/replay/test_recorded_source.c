@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "collector/elf/module.h"
-#include "collector/live/process_identity.h"
+#include "collector/identity/process_identity.h"
 #include "collector/replay/recorded_source.h"
 #include "collector/replay/recording.h"
 #include "collector/replay/recording_tap.h"

@@ -1,4 +1,4 @@
-#include "collector/live/script_name.h"
+#include "collector/identity/script_name.h"
 
 #include "base/cleanup.h"
 #include "profile/profile.h"

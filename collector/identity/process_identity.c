@@ -1,4 +1,4 @@
-#include "collector/live/process_identity.h"
+#include "collector/identity/process_identity.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "base/url.h"
 #include "base/utf8.h"
 #include "base/uuid.h"
-#include "collector/live/script_name.h"
+#include "collector/identity/script_name.h"
 #include "profile/profile.h"
 
 #define ENVIRONMENT_MAX ((size_t)256 << 10)
