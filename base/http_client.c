@@ -8,9 +8,13 @@
 
 #define DEFAULT_TIMEOUT_MS 30000
 #define CONNECT_TIMEOUT_MS 10000
+#define POLL_MS            1000
+#define KEEPALIVE_S        30 /* a guess: a peer that is gone is noticed in minutes */
 
 struct http_client {
 	CURL *easy;
+	CURLM *multi; /* of http_client_stream() */
+	_Atomic bool is_cancelled;
 	char problem[CURL_ERROR_SIZE];
 };
 
@@ -27,9 +31,11 @@ int http_client_new(struct http_client **out, struct error *err)
 	CLEANUP(http_client_freep) struct http_client *client = mem_zalloc(1, sizeof(*client));
 
 	(void)pthread_once(&once, init_curl);
-	if (global_result == CURLE_OK)
+	if (global_result == CURLE_OK) {
 		client->easy = curl_easy_init();
-	if (!client->easy)
+		client->multi = curl_multi_init();
+	}
+	if (!client->easy || !client->multi)
 		return error_set(err, ERROR_UNAVAILABLE, "curl does not start");
 	*out = TAKE(client);
 	return 0;
@@ -40,6 +46,7 @@ void http_client_free(struct http_client *client)
 	if (!client)
 		return;
 	curl_easy_cleanup(client->easy);
+	(void)curl_multi_cleanup(client->multi);
 	free(client);
 }
 
@@ -84,9 +91,15 @@ err:
 	return -1;
 }
 
+/* Who gets the body: curl's kind of function and its context. */
+struct body_taker {
+	size_t (*take)(char *data, size_t one, size_t length, void *context);
+	void *context;
+};
+
 /* Everything but what never fails on a handle of its own: see curl_easy_setopt. */
 static CURLcode set_options(struct http_client *client, const struct http_client_request *request,
-                            struct curl_slist *headers, struct strbuf *answer)
+                            struct curl_slist *headers, const struct body_taker *taker)
 {
 	const long timeout_ms = request->timeout_ms ? (long)request->timeout_ms
 	                                            : DEFAULT_TIMEOUT_MS;
@@ -100,8 +113,8 @@ static CURLcode set_options(struct http_client *client, const struct http_client
 	(void)curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 1L);
 	(void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
 	(void)curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, timeout_ms);
-	(void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_answer);
-	(void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, answer);
+	(void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, taker->take);
+	(void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, taker->context);
 	(void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
 	/* the empty name keeps the proxies of the environment out, too */
 	result = curl_easy_setopt(easy, CURLOPT_PROXY, "");
@@ -109,6 +122,8 @@ static CURLcode set_options(struct http_client *client, const struct http_client
 		result = curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 	if (result == CURLE_OK)
 		result = curl_easy_setopt(easy, CURLOPT_USERAGENT, "vramscope");
+	if (result == CURLE_OK && request->ca_file)
+		result = curl_easy_setopt(easy, CURLOPT_CAINFO, request->ca_file);
 	if (result == CURLE_OK && request->gzip)
 		result = curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip");
 	if (result == CURLE_OK)
@@ -127,14 +142,10 @@ static CURLcode set_options(struct http_client *client, const struct http_client
 	return curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
 }
 
-static int fail(const struct http_client *client, CURLcode result, const struct strbuf *answer,
-                struct error *err)
+static int fail(const struct http_client *client, CURLcode result, struct error *err)
 {
 	const char *problem = client->problem[0] ? client->problem : curl_easy_strerror(result);
 
-	if (strbuf_overflowed(answer))
-		return error_set(err, ERROR_TOO_LARGE, "the answer is larger than %zu bytes",
-		                 answer->limit);
 	switch (result) {
 	case CURLE_URL_MALFORMAT:
 	case CURLE_UNSUPPORTED_PROTOCOL:
@@ -149,20 +160,110 @@ static int fail(const struct http_client *client, CURLcode result, const struct 
 int http_client_do(struct http_client *client, const struct http_client_request *request,
                    struct strbuf *answer, int *out_status, struct error *err)
 {
+	const struct body_taker taker = { take_answer, answer };
 	struct curl_slist *headers = NULL;
 	long status = 0;
 	CURLcode result = CURLE_OUT_OF_MEMORY;
 
 	if (make_headers(request, &headers) == 0) {
-		result = set_options(client, request, headers, answer);
+		result = set_options(client, request, headers, &taker);
 		if (result == CURLE_OK)
 			result = curl_easy_perform(client->easy);
 		if (result == CURLE_OK)
 			result = curl_easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &status);
 		curl_slist_free_all(headers);
 	}
+	if (strbuf_overflowed(answer))
+		return error_set(err, ERROR_TOO_LARGE, "the answer is larger than %zu bytes",
+		                 answer->limit);
 	if (result != CURLE_OK)
-		return fail(client, result, answer, err);
+		return fail(client, result, err);
 	*out_status = (int)status;
 	return 0;
+}
+
+/* ---- streams ---- */
+
+static size_t hand_on(char *data, size_t one, size_t length, void *context)
+{
+	const struct http_client_body *body = context;
+
+	(void)one; /* always 1 */
+	return body->take(body->context, str_make(data, length)) < 0 ? 0 : length;
+}
+
+/* Until it is done, or nobody wants it any more: then CURLE_ABORTED_BY_CALLBACK. */
+static CURLcode drive(struct http_client *client)
+{
+	CURLcode result = CURLE_ABORTED_BY_CALLBACK;
+	const CURLMsg *message;
+	int running = 1;
+	int left;
+
+	if (curl_multi_add_handle(client->multi, client->easy) != CURLM_OK)
+		return CURLE_FAILED_INIT;
+	while (running > 0 && !client->is_cancelled) {
+		if (curl_multi_perform(client->multi, &running) != CURLM_OK ||
+		    (running > 0 &&
+		     curl_multi_poll(client->multi, NULL, 0, POLL_MS, NULL) != CURLM_OK)) {
+			result = CURLE_FAILED_INIT;
+			break;
+		}
+	}
+	while ((message = curl_multi_info_read(client->multi, &left)))
+		if (message->msg == CURLMSG_DONE)
+			result = message->data.result;
+	(void)curl_multi_remove_handle(client->multi, client->easy);
+	return result;
+}
+
+static CURLcode stream(struct http_client *client, const struct http_client_request *request,
+                       const struct body_taker *taker, struct http_client_answer *out)
+{
+	struct curl_slist *headers = NULL;
+	CURLcode result = CURLE_OUT_OF_MEMORY;
+	curl_off_t retry_after = 0;
+	long status = 0;
+
+	if (make_headers(request, &headers) < 0)
+		return result;
+	result = set_options(client, request, headers, taker);
+	if (result == CURLE_OK) {
+		(void)curl_easy_setopt(client->easy, CURLOPT_TCP_KEEPALIVE, 1L);
+		(void)curl_easy_setopt(client->easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_S);
+		(void)curl_easy_setopt(client->easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_S);
+		result = drive(client);
+	}
+	if (result == CURLE_OK)
+		result = curl_easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &status);
+	if (result == CURLE_OK)
+		result = curl_easy_getinfo(client->easy, CURLINFO_RETRY_AFTER, &retry_after);
+	*out = (struct http_client_answer){ (int)status, (int64_t)retry_after };
+	curl_slist_free_all(headers);
+	return result;
+}
+
+int http_client_stream(struct http_client *client, const struct http_client_request *request,
+                       const struct http_client_body *body, struct http_client_answer *out,
+                       struct error *err)
+{
+	struct http_client_body to = *body;
+	const struct body_taker taker = { hand_on, &to };
+	struct http_client_answer answer;
+	const CURLcode result = stream(client, request, &taker, &answer);
+
+	if (client->is_cancelled)
+		return error_set(err, ERROR_CANCELLED, "nobody waits for the answer any more");
+	if (result == CURLE_WRITE_ERROR)
+		return error_set(err, ERROR_TOO_LARGE, "the answer is larger than it may be");
+	if (result != CURLE_OK)
+		return fail(client, result, err);
+	*out = answer;
+	return 0;
+}
+
+void http_client_cancel(struct http_client *client)
+{
+	client->is_cancelled = true;
+	(void)curl_multi_wakeup(client->multi);
 }

@@ -8,7 +8,7 @@
  *          too late, ERROR_TOO_LARGE when it is larger than the limit, ERROR_INVALID for
  *          a bad URL; messages leave it to the caller to name the URL. An HTTP status of
  *          400 and more is an answer, not an error.
- * Threads  a client belongs to one thread.
+ * Threads  a client belongs to one thread; http_client_cancel(): any.
  */
 #pragma once
 
@@ -26,8 +26,14 @@ struct http_client_request {
 	const char *url;
 	const char *const *headers; /* "Name: value", NULL behind the last; or NULL */
 	struct str body;
-	int64_t timeout_ms; /* 0: 30,000 */
-	bool gzip;          /* accept a compressed answer */
+	int64_t timeout_ms;  /* 0: 30,000 */
+	bool gzip;           /* accept a compressed answer */
+	const char *ca_file; /* who signs the server's certificate; NULL: whom the system trusts */
+};
+
+struct http_client_answer {
+	int status;
+	int64_t retry_after_s; /* as its header says; 0: nothing */
 };
 
 int http_client_new(struct http_client **out, struct error *err);
@@ -40,3 +46,19 @@ DEFINE_FREEP(http_client)
  */
 int http_client_do(struct http_client *client, const struct http_client_request *request,
                    struct strbuf *answer, int *out_status, struct error *err);
+
+/*
+ * Hands the body on as it comes; take() says -1 when it wants no more, which is
+ * ERROR_TOO_LARGE. Ends with ERROR_CANCELLED once http_client_cancel() was called.
+ */
+struct http_client_body {
+	int (*take)(void *context, struct str bytes);
+	void *context;
+};
+
+int http_client_stream(struct http_client *client, const struct http_client_request *request,
+                       const struct http_client_body *body, struct http_client_answer *out,
+                       struct error *err);
+
+/* What is being streamed ends soon, and whatever is begun later at once. */
+void http_client_cancel(struct http_client *client);

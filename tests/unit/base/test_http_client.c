@@ -346,6 +346,94 @@ static void proxies_of_the_environment_are_not_used(void **state)
 	strbuf_fini(&peer.seen);
 }
 
+/* ---- streams ---- */
+
+struct taken {
+	struct http_client *client;
+	struct strbuf bytes;
+	size_t enough; /* as many are all that is wanted */
+	bool cancels;
+};
+
+static int take(void *context, struct str bytes)
+{
+	struct taken *taken = context;
+
+	strbuf_add_str(&taken->bytes, bytes);
+	if (taken->cancels)
+		http_client_cancel(taken->client);
+	return taken->bytes.length < taken->enough ? 0 : -1;
+}
+
+static int stream(struct str answer, struct taken *taken, struct http_client_answer *out,
+                  struct error *err)
+{
+	const struct http_client_body body = { take, taken };
+	struct peer peer;
+	char url[64];
+	int result;
+
+	*err = (struct error){ 0 };
+	strbuf_init(&taken->bytes, 1000);
+	assert_int_equal(http_client_new(&taken->client, err), 0);
+	peer_start(&peer, answer);
+	(void)snprintf(url, sizeof(url), "http://127.0.0.1:%d/", peer.port);
+	result = http_client_stream(taken->client,
+	                            &(struct http_client_request){ .method = "GET", .url = url },
+	                            &body, out, err);
+	http_client_free(taken->client);
+	peer_stop(&peer);
+	strbuf_fini(&peer.seen);
+	return result;
+}
+
+static void a_stream_hands_on_what_comes_and_says_how_it_ended(void **state)
+{
+	struct taken taken = { .enough = SIZE_MAX };
+	struct http_client_answer answer;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(stream(STR("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\n"
+	                            "Content-Length: 4\r\n\r\nlate"),
+	                        &taken, &answer, &err),
+	                 0);
+	assert_int_equal(answer.status, 429);
+	assert_int_equal(answer.retry_after_s, 7);
+	assert_string_equal(taken.bytes.data, "late");
+	strbuf_fini(&taken.bytes);
+}
+
+static void a_stream_ends_when_nobody_wants_more(void **state)
+{
+	struct taken taken = { .enough = 4 };
+	struct http_client_answer answer = { .status = 1 };
+	struct error err;
+
+	(void)state;
+	assert_int_equal(stream(STR("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nmuch"), &taken,
+	                        &answer, &err),
+	                 -1);
+	assert_int_equal(err.code, ERROR_TOO_LARGE);
+	assert_int_equal(answer.status, 1);
+	strbuf_fini(&taken.bytes);
+}
+
+/* The peer says that more will come, and never sends it. */
+static void a_stream_that_is_cancelled_ends(void **state)
+{
+	struct taken taken = { .enough = SIZE_MAX, .cancels = true };
+	struct http_client_answer answer;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(stream(STR("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nmuch"), &taken,
+	                        &answer, &err),
+	                 -1);
+	assert_int_equal(err.code, ERROR_CANCELLED);
+	strbuf_fini(&taken.bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -358,6 +446,9 @@ int main(void)
 		cmocka_unit_test(connections_are_reused),
 		cmocka_unit_test(bad_urls_and_dead_ports_are_told_apart),
 		cmocka_unit_test(proxies_of_the_environment_are_not_used),
+		cmocka_unit_test(a_stream_hands_on_what_comes_and_says_how_it_ended),
+		cmocka_unit_test(a_stream_ends_when_nobody_wants_more),
+		cmocka_unit_test(a_stream_that_is_cancelled_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
