@@ -3,6 +3,7 @@
 #include <curl/curl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -49,6 +50,60 @@ void http_client_free(struct http_client *client)
 	(void)curl_multi_cleanup(client->multi);
 	free(client);
 }
+
+/* ---- the URL ---- */
+
+/* What curl would make something of, and nobody means. */
+static const char *strange_host(CURLU *url, const char *text)
+{
+	const char *problem = NULL;
+	char *host = NULL;
+	char *port = NULL;
+	const char *authority = strstr(text, "://");
+
+	if (!authority || authority[3] == '/')
+		return "no host";
+	if (curl_url_get(url, CURLUPART_HOST, &host, 0) != CURLUE_OK || !host[0] ||
+	    (host[0] != '[' && strpbrk(host, "%\\")))
+		problem = "no host";
+	else if (curl_url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK &&
+	         strtoul(port, NULL, 10) == 0)
+		problem = "port 0";
+	curl_free(host);
+	curl_free(port);
+	return problem;
+}
+
+static const char *problem_of(CURLU *url, const char *text)
+{
+	const char *problem = NULL;
+	char *scheme = NULL;
+	const CURLUcode code = curl_url_set(url, CURLUPART_URL, text, CURLU_NON_SUPPORT_SCHEME);
+
+	if (code != CURLUE_OK)
+		return curl_url_strerror(code);
+	if (curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK ||
+	    (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0))
+		problem = "its scheme is neither http nor https";
+	else
+		problem = strange_host(url, text);
+	curl_free(scheme);
+	return problem;
+}
+
+int http_client_check_url(const char *url, struct error *err)
+{
+	CURLU *parsed = curl_url();
+	const char *problem = parsed ? problem_of(parsed, url) : "curl does not start";
+
+	curl_url_cleanup(parsed);
+	if (!problem)
+		return 0;
+	return error_set(err, ERROR_INVALID, "'%s' is no URL: http://HOST:PORT is expected (%s)",
+	                 url, problem);
+}
+
+/* ---- a request ---- */
 
 static size_t take_answer(char *data, size_t one, size_t length, void *context)
 {
@@ -111,6 +166,8 @@ static CURLcode set_options(struct http_client *client, const struct http_client
 	(void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, client->problem);
 	(void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	(void)curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 1L);
+	/* an end does not wait for a name server */
+	(void)curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 	(void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
 	(void)curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, timeout_ms);
 	(void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, taker->take);
@@ -184,11 +241,32 @@ int http_client_do(struct http_client *client, const struct http_client_request 
 
 /* ---- streams ---- */
 
+struct streaming {
+	struct http_client *client;
+	const struct http_client_body *body;
+};
+
+static long status_of(const struct http_client *client)
+{
+	long status = 0;
+
+	(void)curl_easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &status);
+	return status;
+}
+
+static bool is_error(long status)
+{
+	return status >= 300;
+}
+
 static size_t hand_on(char *data, size_t one, size_t length, void *context)
 {
-	const struct http_client_body *body = context;
+	const struct streaming *streaming = context;
+	const struct http_client_body *body = streaming->body;
 
 	(void)one; /* always 1 */
+	if (is_error(status_of(streaming->client)))
+		return 0; /* its status says all */
 	return body->take(body->context, str_make(data, length)) < 0 ? 0 : length;
 }
 
@@ -217,13 +295,23 @@ static CURLcode drive(struct http_client *client)
 	return result;
 }
 
+struct http_client_answer http_client_last(const struct http_client *client)
+{
+	curl_off_t retry_after = 0;
+	long status = 0;
+
+	(void)curl_easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &status);
+	(void)curl_easy_getinfo(client->easy, CURLINFO_RETRY_AFTER, &retry_after);
+	/* one that only says "go on" is none */
+	return (struct http_client_answer){ .status = status < 200 ? 0 : (int)status,
+		                            .retry_after_s = (int64_t)retry_after };
+}
+
 static CURLcode stream(struct http_client *client, const struct http_client_request *request,
-                       const struct body_taker *taker, struct http_client_answer *out)
+                       const struct body_taker *taker)
 {
 	struct curl_slist *headers = NULL;
 	CURLcode result = CURLE_OUT_OF_MEMORY;
-	curl_off_t retry_after = 0;
-	long status = 0;
 
 	if (make_headers(request, &headers) < 0)
 		return result;
@@ -234,11 +322,6 @@ static CURLcode stream(struct http_client *client, const struct http_client_requ
 		(void)curl_easy_setopt(client->easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_S);
 		result = drive(client);
 	}
-	if (result == CURLE_OK)
-		result = curl_easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &status);
-	if (result == CURLE_OK)
-		result = curl_easy_getinfo(client->easy, CURLINFO_RETRY_AFTER, &retry_after);
-	*out = (struct http_client_answer){ (int)status, (int64_t)retry_after };
 	curl_slist_free_all(headers);
 	return result;
 }
@@ -247,18 +330,20 @@ int http_client_stream(struct http_client *client, const struct http_client_requ
                        const struct http_client_body *body, struct http_client_answer *out,
                        struct error *err)
 {
-	struct http_client_body to = *body;
-	const struct body_taker taker = { hand_on, &to };
-	struct http_client_answer answer;
-	const CURLcode result = stream(client, request, &taker, &answer);
+	struct streaming streaming = { client, body };
+	const struct body_taker taker = { hand_on, &streaming };
+	const CURLcode result = stream(client, request, &taker);
+	const long status = status_of(client);
+	curl_off_t retry_after = 0;
 
 	if (client->is_cancelled)
 		return error_set(err, ERROR_CANCELLED, "nobody waits for the answer any more");
-	if (result == CURLE_WRITE_ERROR)
+	if (result == CURLE_WRITE_ERROR && !is_error(status))
 		return error_set(err, ERROR_TOO_LARGE, "the answer is larger than it may be");
-	if (result != CURLE_OK)
+	if (result != CURLE_OK && result != CURLE_WRITE_ERROR)
 		return fail(client, result, err);
-	*out = answer;
+	(void)curl_easy_getinfo(client->easy, CURLINFO_RETRY_AFTER, &retry_after);
+	*out = (struct http_client_answer){ (int)status, (int64_t)retry_after };
 	return 0;
 }
 

@@ -36,6 +36,9 @@ struct http_client_answer {
 	int64_t retry_after_s; /* as its header says; 0: nothing */
 };
 
+/* ERROR_INVALID for what is no http or https URL with a host, whatever its case. */
+int http_client_check_url(const char *url, struct error *err);
+
 int http_client_new(struct http_client **out, struct error *err);
 void http_client_free(struct http_client *client);
 DEFINE_FREEP(http_client)
@@ -48,8 +51,9 @@ int http_client_do(struct http_client *client, const struct http_client_request 
                    struct strbuf *answer, int *out_status, struct error *err);
 
 /*
- * Hands the body on as it comes; take() says -1 when it wants no more, which is
- * ERROR_TOO_LARGE. Ends with ERROR_CANCELLED once http_client_cancel() was called.
+ * Hands the body of a 2xx on as it comes; bodies of others are not read. take() says -1
+ * when it wants no more, which is ERROR_TOO_LARGE. Ends with ERROR_CANCELLED once
+ * http_client_cancel() was called.
  */
 struct http_client_body {
 	int (*take)(void *context, struct str bytes);
@@ -59,6 +63,9 @@ struct http_client_body {
 int http_client_stream(struct http_client *client, const struct http_client_request *request,
                        const struct http_client_body *body, struct http_client_answer *out,
                        struct error *err);
+
+/* What is known of the last answer, also when it was cut short; status 0: none has begun. */
+struct http_client_answer http_client_last(const struct http_client *client);
 
 /* What is being streamed ends soon, and whatever is begun later at once. */
 void http_client_cancel(struct http_client *client);
