@@ -14,7 +14,7 @@
 
 struct http_client {
 	CURL *easy;
-	CURLM *multi; /* of http_client_stream() */
+	CURLM *multi; /* what it is driven by, so that it may be cancelled */
 	_Atomic bool is_cancelled;
 	char problem[CURL_ERROR_SIZE];
 };
@@ -214,6 +214,43 @@ static int fail(const struct http_client *client, CURLcode result, struct error 
 	}
 }
 
+/* Until it is done, or nobody wants it any more: then CURLE_ABORTED_BY_CALLBACK. */
+static CURLcode drive(struct http_client *client)
+{
+	CURLcode result = CURLE_ABORTED_BY_CALLBACK;
+	const CURLMsg *message;
+	int running = 1;
+	int left;
+
+	if (curl_multi_add_handle(client->multi, client->easy) != CURLM_OK)
+		return CURLE_FAILED_INIT;
+	while (running > 0 && !client->is_cancelled) {
+		if (curl_multi_perform(client->multi, &running) != CURLM_OK ||
+		    (running > 0 &&
+		     curl_multi_poll(client->multi, NULL, 0, POLL_MS, NULL) != CURLM_OK)) {
+			result = CURLE_FAILED_INIT;
+			break;
+		}
+	}
+	while ((message = curl_multi_info_read(client->multi, &left)))
+		if (message->msg == CURLMSG_DONE)
+			result = message->data.result;
+	(void)curl_multi_remove_handle(client->multi, client->easy);
+	return result;
+}
+
+struct http_client_answer http_client_last(const struct http_client *client)
+{
+	curl_off_t retry_after = 0;
+	long status = 0;
+
+	(void)curl_easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &status);
+	(void)curl_easy_getinfo(client->easy, CURLINFO_RETRY_AFTER, &retry_after);
+	/* one that only says "go on" is none */
+	return (struct http_client_answer){ .status = status < 200 ? 0 : (int)status,
+		                            .retry_after_s = (int64_t)retry_after };
+}
+
 int http_client_do(struct http_client *client, const struct http_client_request *request,
                    struct strbuf *answer, int *out_status, struct error *err)
 {
@@ -222,14 +259,17 @@ int http_client_do(struct http_client *client, const struct http_client_request 
 	long status = 0;
 	CURLcode result = CURLE_OUT_OF_MEMORY;
 
+	curl_easy_reset(client->easy); /* nothing is left of the last answer */
 	if (make_headers(request, &headers) == 0) {
 		result = set_options(client, request, headers, &taker);
 		if (result == CURLE_OK)
-			result = curl_easy_perform(client->easy);
+			result = drive(client);
 		if (result == CURLE_OK)
 			result = curl_easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &status);
 		curl_slist_free_all(headers);
 	}
+	if (client->is_cancelled)
+		return error_set(err, ERROR_CANCELLED, "nobody waits for the answer any more");
 	if (strbuf_overflowed(answer))
 		return error_set(err, ERROR_TOO_LARGE, "the answer is larger than %zu bytes",
 		                 answer->limit);
@@ -268,43 +308,6 @@ static size_t hand_on(char *data, size_t one, size_t length, void *context)
 	if (is_error(status_of(streaming->client)))
 		return 0; /* its status says all */
 	return body->take(body->context, str_make(data, length)) < 0 ? 0 : length;
-}
-
-/* Until it is done, or nobody wants it any more: then CURLE_ABORTED_BY_CALLBACK. */
-static CURLcode drive(struct http_client *client)
-{
-	CURLcode result = CURLE_ABORTED_BY_CALLBACK;
-	const CURLMsg *message;
-	int running = 1;
-	int left;
-
-	if (curl_multi_add_handle(client->multi, client->easy) != CURLM_OK)
-		return CURLE_FAILED_INIT;
-	while (running > 0 && !client->is_cancelled) {
-		if (curl_multi_perform(client->multi, &running) != CURLM_OK ||
-		    (running > 0 &&
-		     curl_multi_poll(client->multi, NULL, 0, POLL_MS, NULL) != CURLM_OK)) {
-			result = CURLE_FAILED_INIT;
-			break;
-		}
-	}
-	while ((message = curl_multi_info_read(client->multi, &left)))
-		if (message->msg == CURLMSG_DONE)
-			result = message->data.result;
-	(void)curl_multi_remove_handle(client->multi, client->easy);
-	return result;
-}
-
-struct http_client_answer http_client_last(const struct http_client *client)
-{
-	curl_off_t retry_after = 0;
-	long status = 0;
-
-	(void)curl_easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &status);
-	(void)curl_easy_getinfo(client->easy, CURLINFO_RETRY_AFTER, &retry_after);
-	/* one that only says "go on" is none */
-	return (struct http_client_answer){ .status = status < 200 ? 0 : (int)status,
-		                            .retry_after_s = (int64_t)retry_after };
 }
 
 static CURLcode stream(struct http_client *client, const struct http_client_request *request,

@@ -67,5 +67,5 @@ int http_client_stream(struct http_client *client, const struct http_client_requ
 /* What is known of the last answer, also when it was cut short; status 0: none has begun. */
 struct http_client_answer http_client_last(const struct http_client *client);
 
-/* What is being streamed ends soon, and whatever is begun later at once. */
+/* What is under way ends soon with ERROR_CANCELLED, and whatever is begun later at once. */
 void http_client_cancel(struct http_client *client);

@@ -327,6 +327,135 @@ static void bad_urls_and_dead_ports_are_told_apart(void **state)
 	strbuf_fini(&body);
 }
 
+static void what_is_no_url_is_known_before_it_is_asked(void **state)
+{
+	static const char *const good[] = {
+		"http://localhost", "http://127.0.0.1:4040/",   "https://a.b:443/prefix",
+		"HTTP://[::1]:1",   "http://[fe80::1%25lo]:80",
+	};
+	static const char *const bad[] = {
+		"",
+		"localhost:4040",
+		"127.0.0.1",
+		"ftp://a",
+		"file:///etc/passwd",
+		"http://",
+		"http:///x",
+		"http://:4040",
+		"http://a b",
+		"http://a/b c",
+		"http://a\nb",
+		"http://a:0",
+		"http://a:70000",
+		"http://a:-1",
+		"http://a:b",
+		"http://a:1:2",
+		"http://[::1",
+		"http://[::1]x",
+		"http://[::gg]",
+		"http://%zz",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(good); i++) {
+		struct error err = { 0 };
+
+		if (http_client_check_url(good[i], &err) < 0)
+			fail_msg("%s: %s", good[i], err.message);
+	}
+	for (size_t i = 0; i < ARRAY_LENGTH(bad); i++) {
+		struct error err = { 0 };
+
+		if (http_client_check_url(bad[i], &err) == 0)
+			fail_msg("'%s' was taken", bad[i]);
+		assert_int_equal(err.code, ERROR_INVALID);
+	}
+}
+
+/* Status and pause of an answer that is refused for the size of its body. */
+static void what_came_of_an_answer_is_known(void **state)
+{
+	static const char answer[] = "HTTP/1.1 503 Busy\r\nRetry-After: 7\r\n"
+				     "Content-Length: 4\r\n\r\nlate";
+	CLEANUP(http_client_freep) struct http_client *client = NULL;
+	struct http_client_answer last;
+	struct error err = { 0 };
+	struct strbuf body;
+	struct peer peer;
+	char url[64];
+	int status = 0;
+
+	(void)state;
+	strbuf_init(&body, 3);
+	assert_int_equal(http_client_new(&client, &err), 0);
+	assert_int_equal(http_client_last(client).status, 0);
+	peer_start(&peer, str_of(answer));
+	(void)snprintf(url, sizeof(url), "http://127.0.0.1:%d/", peer.port);
+	assert_int_equal(
+		http_client_do(client, &(struct http_client_request){ .method = "GET", .url = url },
+	                       &body, &status, &err),
+		-1);
+	assert_int_equal(err.code, ERROR_TOO_LARGE);
+	last = http_client_last(client);
+	assert_int_equal(last.status, 503);
+	assert_int_equal(last.retry_after_s, 7);
+	/* nobody is there: nothing is left of it */
+	assert_int_equal(http_client_do(client,
+	                                &(struct http_client_request){
+						.method = "GET", .url = "http://127.0.0.1:1/" },
+	                                &body, &status, &err),
+	                 -1);
+	assert_int_equal(http_client_last(client).status, 0);
+	http_client_free(TAKE(client));
+	peer_stop(&peer);
+	strbuf_fini(&peer.seen);
+	strbuf_fini(&body);
+}
+
+struct asking {
+	struct http_client *client;
+	const char *url;
+	struct error err;
+};
+
+static void *ask_for_ever(void *context)
+{
+	struct asking *asking = context;
+	struct strbuf body;
+	int status;
+
+	strbuf_init(&body, 1000);
+	assert_int_equal(http_client_do(asking->client,
+	                                &(struct http_client_request){ .method = "GET",
+	                                                               .url = asking->url,
+	                                                               .timeout_ms = 3600000 },
+	                                &body, &status, &asking->err),
+	                 -1);
+	strbuf_fini(&body);
+	return NULL;
+}
+
+static void a_request_that_is_cancelled_ends(void **state)
+{
+	struct asking asking = { 0 };
+	struct peer peer;
+	pthread_t thread;
+	char url[64];
+
+	(void)state;
+	assert_int_equal(http_client_new(&asking.client, &asking.err), 0);
+	peer_start(&peer, STR("")); /* never answers */
+	(void)snprintf(url, sizeof(url), "http://127.0.0.1:%d/", peer.port);
+	asking.url = url;
+	pthread_create(&thread, NULL, ask_for_ever, &asking);
+	http_client_cancel(asking.client);
+	pthread_join(thread, NULL); /* not in an hour */
+	assert_int_equal(asking.err.code, ERROR_CANCELLED);
+	http_client_free(asking.client);
+	peer_stop(&peer);
+	strbuf_fini(&peer.seen);
+}
+
 static void proxies_of_the_environment_are_not_used(void **state)
 {
 	struct peer peer;
@@ -462,6 +591,9 @@ int main(void)
 		cmocka_unit_test(who_never_answers_is_given_up),
 		cmocka_unit_test(connections_are_reused),
 		cmocka_unit_test(bad_urls_and_dead_ports_are_told_apart),
+		cmocka_unit_test(what_is_no_url_is_known_before_it_is_asked),
+		cmocka_unit_test(what_came_of_an_answer_is_known),
+		cmocka_unit_test(a_request_that_is_cancelled_ends),
 		cmocka_unit_test(proxies_of_the_environment_are_not_used),
 		cmocka_unit_test(a_stream_hands_on_what_comes),
 		cmocka_unit_test(a_stream_of_an_error_is_its_status),
