@@ -162,7 +162,7 @@ static int call(struct self_test *test, struct error *err)
 	return 0;
 }
 
-/* Only read, write, exit and sigreturn are left to this process. */
+/* Only read, write, exit and sigreturn are left to this process of one thread. */
 static void call_in_sandbox(void)
 {
 	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) < 0)
@@ -173,7 +173,7 @@ static void call_in_sandbox(void)
 
 static enum self_test_sandbox test_sandbox(void)
 {
-	const pid_t child = fork();
+	const pid_t child = _Fork(); /* runs no handlers, which might start a thread */
 	int status;
 
 	if (child == 0)

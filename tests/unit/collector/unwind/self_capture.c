@@ -16,17 +16,21 @@ static _Unwind_Reason_Code take_frame(struct _Unwind_Context *context, void *unu
 	                                                        : _URC_NO_REASON;
 }
 
-/* The stack of this thread ends here. */
+/* The stack of this thread ends here. Asked once: it takes memory, as no handler may. */
 static uint64_t stack_end(void)
 {
+	static _Thread_local uint64_t end;
 	pthread_attr_t attributes;
 	void *start = NULL;
 	size_t size = 0;
 
+	if (end)
+		return end;
 	(void)pthread_getattr_np(pthread_self(), &attributes);
 	(void)pthread_attr_getstack(&attributes, &start, &size);
 	(void)pthread_attr_destroy(&attributes);
-	return (uint64_t)(uintptr_t)start + size;
+	end = (uint64_t)(uintptr_t)start + size;
+	return end;
 }
 
 /* Not memcpy(): sanitizers watch that one, and this reads what is nobody's variable. */

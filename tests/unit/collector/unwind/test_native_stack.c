@@ -29,6 +29,7 @@ static int open_self(void **state)
 	struct error err;
 
 	(void)state;
+	self_capture_take(); /* once outside of any handler */
 	fixture.modules = module_cache_new(MODULE_SYMBOL_BYTES_USUAL);
 	if (process_view_open(getpid(), &view, &err) < 0)
 		return -1;
