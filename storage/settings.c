@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -30,13 +29,14 @@ static char *path_of(const struct sqlite_store *store, struct str tenant, const 
 static int open_to_write(const struct sqlite_store *store, struct str tenant, struct database **out,
                          struct error *err)
 {
-	CLEANUP(mem_freep) char *folder = path_of(store, tenant, "");
 	CLEANUP(mem_freep) char *path = path_of(store, tenant, "/settings.db");
 	CLEANUP(database_closep) struct database *database = NULL;
+	char folder[TENANT_FOLDER_SIZE];
 
-	if (mkdir(folder, 0750) < 0 && errno != EEXIST)
-		return error_set_errno(err, errno, "folder of a tenant, %s", folder);
-	if (database_open(path, DATABASE_CREATE, &database, err) < 0 ||
+	tenant_folder_format(tenant, folder);
+	if (store_folder_check(&store->folder, err) < 0 ||
+	    window_set_make_folder(&store->windows, folder, err) < 0 ||
+	    database_open(path, DATABASE_CREATE, &database, err) < 0 ||
 	    database_run(database,
 	                 "PRAGMA synchronous=FULL; CREATE TABLE IF NOT EXISTS setting("
 	                 "name BLOB PRIMARY KEY, value BLOB NOT NULL, modified INTEGER NOT NULL)"

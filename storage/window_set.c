@@ -341,20 +341,28 @@ struct window *window_set_last(struct window_set *set, const char *folder,
 	return found;
 }
 
-/* A new tenant's folder, which a power cut does not take away again. */
-static int make_folder(const struct window_set *set, const char *folder, struct error *err)
+/* A folder below `parent`, if there is none: a power cut does not take it away again. */
+static int make_one(const char *parent, const char *path)
+{
+	CLEANUP(close_folder) DIR *directory = NULL;
+
+	if (mkdir(path, 0750) < 0)
+		return errno == EEXIST ? 0 : -1;
+	directory = opendir(parent);
+	return !directory || fsync(dirfd(directory)) < 0 ? -1 : 0;
+}
+
+int window_set_make_folder(const struct window_set *set, const char *folder, struct error *err)
 {
 	CLEANUP(mem_freep) char *path = mem_zalloc(strlen(set->path) + strlen(folder) + 2, 1);
-	CLEANUP(close_folder) DIR *parent = opendir(set->path);
+	CLEANUP(mem_freep)
+	char *store = mem_strndup(set->path, strlen(set->path) - strlen("/tenants"));
 
 	(void)sprintf(path, "%s/%s", set->path, folder);
-	if (mkdir(path, 0750) < 0) {
-		if (errno == EEXIST)
-			return 0;
+	if (make_one(set->path, path) == 0)
+		return 0;
+	if (errno != ENOENT || make_one(store, set->path) < 0 || make_one(set->path, path) < 0)
 		return error_set_errno(err, errno, "folder of a tenant, %s", path);
-	}
-	if (!parent || fsync(dirfd(parent)) < 0)
-		return error_set_errno(err, errno, "%s", set->path);
 	return 0;
 }
 
@@ -364,12 +372,10 @@ int window_set_writable(struct window_set *set, const char *folder, int32_t day,
 	struct tenant_windows *tenant;
 	size_t behind;
 
+	if (window_set_make_folder(set, folder, err) < 0)
+		return -1;
 	(void)pthread_mutex_lock(&set->lock);
 	tenant = find_tenant(set, folder);
-	if (!tenant && make_folder(set, folder, err) < 0) {
-		(void)pthread_mutex_unlock(&set->lock);
-		return -1;
-	}
 	if (!tenant)
 		tenant = add_tenant(set, folder);
 	/* the day's last file is the one that is not sealed */

@@ -67,6 +67,9 @@ struct window *window_set_next(struct window_set *set, const char *folder,
 struct window *window_set_last(struct window_set *set, const char *folder,
                                struct window_place place);
 
+/* A tenant's folder, and the one of all tenants: somebody may have removed them. */
+int window_set_make_folder(const struct window_set *set, const char *folder, struct error *err);
+
 /* The window that new profiles of the day go to; made when there is none. It is held. */
 int window_set_writable(struct window_set *set, const char *folder, int32_t day,
                         struct window **out, struct error *err);

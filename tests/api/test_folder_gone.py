@@ -74,6 +74,32 @@ class FolderGone(unittest.TestCase):
                         with sqlite3.connect(os.path.join(folder, file)) as database:
                             self.assertEqual(database.execute("PRAGMA integrity_check").fetchone(), ("ok",))
 
+    def test_folders_of_tenants_that_are_gone_begin_anew(self):
+        with harness.Server() as server:
+            tenants = os.path.join(server.store, "tenants")
+            self.assertEqual(self.send(server, "first").status, 200)
+            shutil.rmtree(tenants)
+            self.assertEqual(self.send(server, "second").status, 200)
+            self.assertEqual(self.found(server), {"second"})
+            shutil.rmtree(os.path.join(tenants, "anonymous"))
+            self.assertEqual(self.send(server, "third").status, 200)
+            shutil.rmtree(tenants)
+            self.assertEqual(self.setting(server, "theme", "dark").status, 200)
+            self.assertEqual(self.send(server, "fourth").status, 200)
+            self.assertEqual(server.stop(), 0)
+            server.start()
+            self.assertEqual(self.found(server), {"fourth"})
+
+    def test_a_removed_folder_takes_no_settings(self):
+        with harness.Server() as server:
+            self.assertEqual(self.setting(server, "theme", "dark").status, 200)
+            shutil.rmtree(server.store)
+            self.assertEqual(self.setting(server, "theme", "light").status, 500)
+            self.assertFalse(os.path.exists(server.store))
+
+    def setting(self, server, name, value):
+        return server.rpc("Set", {"setting": {"name": name, "value": value}}, service="settings.v1.SettingsService")
+
 
 if __name__ == "__main__":
     harness.main()
