@@ -127,7 +127,7 @@ static __always_inline void enter_free(const struct task_struct *task,
 	event = event_of(task, &key, CUDA_EVENT_FREE);
 	event.function = call->function;
 	event.address = call->address;
-	event_ring_send(&event, EVENT_PATIENT);
+	event_ring_send(calls, &event, EVENT_PATIENT);
 }
 
 SEC("uprobe")
@@ -191,12 +191,12 @@ static __always_inline void leave_alloc(const struct pt_regs *regs, const struct
 	urgency = process_calls_notice(calls);
 	is_paid = process_calls_pay_stack(calls, event->time_ns);
 	if (is_paid || (event->result == 0 && call->bytes >= STORM_ALWAYS_BYTES)) {
-		event_ring_send_stack(event, regs, task, urgency);
+		event_ring_send_stack(calls, event, regs, task, urgency);
 		return;
 	}
 	event->flags |= CUDA_EVENT_SAMPLED;
 	probe_loss_count(LOSS_SAMPLED);
-	event_ring_send(event, urgency);
+	event_ring_send(calls, event, urgency);
 }
 
 SEC("uretprobe")
@@ -231,7 +231,7 @@ int cuda_leave(struct pt_regs *regs)
 	event.kind = CUDA_EVENT_FREE_UNDONE;
 	event.address = call.address;
 	__sync_fetch_and_add(&counters_of(calls, function_of(call.function))->free_failures, 1);
-	event_ring_send(&event, EVENT_PATIENT);
+	event_ring_send(calls, &event, EVENT_PATIENT);
 	return 0;
 }
 
@@ -260,7 +260,7 @@ int thread_exits(void *context)
 	/* Of two threads that end at once, both may see that nobody is left. */
 	calls = ending(task, CUDA_EVENT_EXIT, &event);
 	if (calls && __sync_lock_test_and_set(&calls->exited, 1) == 0)
-		event_ring_send(&event, EVENT_URGENT);
+		event_ring_send_urgent(&event);
 	return 0;
 }
 
@@ -275,7 +275,7 @@ int process_execs(void *context)
 		return 0;
 	calls->announced = 0;
 	calls->noticed = 0;
-	event_ring_send(&event, EVENT_URGENT);
+	event_ring_send_urgent(&event);
 	return 0;
 }
 

@@ -38,7 +38,16 @@ struct process_calls {
 	__u64 exited;    /* 1: its last thread has ended */
 	__u64 announced; /* 1: CUDA_EVENT_INIT was sent since it began or ran exec */
 	__u64 noticed;   /* 1: user space was woken for it since */
-	__u64 storm_ns;  /* until when its stacks have used up their share */
+	__u64 storm_ns;  /* until when its stacks have used up their limit */
+	__u64 share_ns;  /* until when what it sent counts: ring_share.bpf.h */
+};
+
+#define RING_SHARE_NS 4000000000ULL /* a process may send a ring full in that time at most */
+
+/* Bytes of the ring between which those that sent much are refused, more and more. */
+struct ring_region {
+	__u64 start;
+	__u64 end;
 };
 
 /* What went otherwise than it should; the names are in probe_loss.def. */

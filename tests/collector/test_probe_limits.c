@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "tests/collector/permission.h"
 #include "tests/collector/probe_fixture.h"
 
@@ -75,6 +76,61 @@ static void a_ring_that_is_full_loses_no_byte_of_the_sums(void **state)
 	probe_fixture_fini(&fixture);
 }
 
+/* Drains until a process has sent so much that for a while it has no share of the ring. */
+static void drain_until_noisy(struct probe_fixture *fixture, pid_t pid)
+{
+	struct process_key key = { .tgid = (uint32_t)pid };
+	struct process_calls calls = { .share_ns = 0 };
+
+	while (calls.share_ns < (uint64_t)clock_boot_ns() + RING_SHARE_NS / 2) {
+		const struct cuda_event *any;
+
+		event_log_reset(&fixture->log);
+		(void)probe_set_drain(fixture->set, 1000);
+		any = event_log_find(&fixture->log, pid, 0, 0);
+		if (any)
+			key.start_ns = any->process_start_ns;
+		(void)probe_set_calls(fixture->set, &key, &calls);
+	}
+}
+
+static void who_sends_little_has_a_place_in_a_full_ring(void **state)
+{
+	enum {
+		NOISY = 6,
+		CALLS = 8
+	};
+	struct workload noisy[NOISY];
+	struct probe_fixture fixture = { .set = NULL };
+	struct workload quiet;
+
+	(void)state;
+	probe_fixture_init(&fixture, &(struct probe_set_options){ .storm_limit = 0 });
+	for (size_t i = 0; i < NOISY; i++)
+		noisy[i] = probe_fixture_start(&fixture, "storm",
+		                               (uint64_t[]){ UINT32_MAX, 4096, 0 }, NULL);
+	for (size_t i = 0; i < NOISY; i++)
+		drain_until_noisy(&fixture, noisy[i].pid);
+	/* nobody drains any more, and they go on */
+	while (probe_fixture_lost(&fixture, LOSS_RING_FULL) == 0 ||
+	       probe_fixture_lost(&fixture, LOSS_STACK) == 0)
+		probe_fixture_pause();
+	quiet = probe_fixture_start(&fixture, "pairs", (uint64_t[]){ CALLS, 0 }, NULL);
+	while (!workload_has_ended(&quiet))
+		probe_fixture_pause();
+	for (size_t i = 0; i < NOISY; i++)
+		workload_fini(&noisy[i]);
+	while (probe_set_drain(fixture.set, 1000) > 0)
+		;
+	assert_same_calls(&fixture, &quiet);
+	for (size_t i = 0; i < CALLS; i++)
+		assert_non_null(
+			event_log_stack(&fixture.log, event_log_find(&fixture.log, quiet.pid,
+		                                                     CUDA_EVENT_ALLOC, i)));
+	workload_fini(&quiet);
+	probe_fixture_fini(&fixture);
+}
+
 static void count_processes(void *context, const struct process_key *key,
                             const struct process_calls *calls)
 {
@@ -134,6 +190,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_storm_has_its_share_of_stacks),
 		cmocka_unit_test(a_ring_that_is_full_loses_no_byte_of_the_sums),
+		cmocka_unit_test(who_sends_little_has_a_place_in_a_full_ring),
 		cmocka_unit_test(what_has_ended_is_forgotten_when_told),
 		cmocka_unit_test(nothing_is_seen_after_detaching),
 	};

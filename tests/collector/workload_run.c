@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,6 +42,7 @@ static char *add_text(struct start *start, const char *text)
 
 static void run_child(const struct start *start, int input, int output)
 {
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nobody behind */
 	if (start->prepare)
 		start->prepare();
 	(void)dup2(input, STDIN_FILENO);
