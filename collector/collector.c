@@ -272,10 +272,18 @@ static void hand_on_metrics(struct collector *collector)
 		                           strbuf_view(&collector->text));
 }
 
+/* No other tick will come: nobody's name can be waited for. */
+static bool is_last(const struct collector *collector)
+{
+	return collector->has_ended || collector->is_stopped;
+}
+
 static int tick(struct collector *collector, struct stack_profile_time time, struct error *err)
 {
 	if (count_all(collector, err) < 0)
 		return -1;
+	gpu_process_table_settle(collector->processes,
+	                         is_last(collector) ? INT64_MAX : clock_mono_ns());
 	memory_tick_publish(collector->tick, time);
 	hand_on_metrics(collector);
 	call_stacks_sweep(collector->stacks);
@@ -317,8 +325,10 @@ int collector_run(struct collector *collector, struct error *err)
 		if (wait_for_something(collector, err) < 0 || drain(collector, 1, err) < 0)
 			return -1;
 		if (collector->first_metrics_mono_ns != 0 &&
-		    clock_mono_ns() >= collector->first_metrics_mono_ns)
+		    clock_mono_ns() >= collector->first_metrics_mono_ns) {
+			gpu_process_table_settle(collector->processes, clock_mono_ns());
 			hand_on_metrics(collector);
+		}
 		if (tick_clock_wait(&collector->clock, clock_unix_ns()) == 0 &&
 		    tick(collector, tick_clock_take(&collector->clock, clock_unix_ns()), err) < 0)
 			return -1;
@@ -381,6 +391,7 @@ static void make_parts(struct collector *collector)
 	collector->processes = gpu_process_table_new(&(struct gpu_process_table_options){
 		.namer = options->source.identify
 	                         ? (struct process_namer){ options->source.identify,
+	                                                   options->source.settle,
 	                                                   options->source.context }
 	                         : process_namer_of_proc("/proc"),
 		.memory_bytes = options->block_bytes ? options->block_bytes : BLOCK_BYTES_USUAL,

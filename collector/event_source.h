@@ -73,9 +73,10 @@ struct event_source {
 	int (*open_process)(void *context, uint32_t tgid, struct process_view *out,
 	                    struct error *err);
 
-	/* As of struct process_namer. NULL: /proc says who a process is. */
+	/* As of struct process_namer. NULL: /proc alone says who a process is. */
 	void (*identify)(void *context, uint32_t tgid, const char *comm,
 	                 struct process_identity *out);
+	bool (*settle)(void *context, uint32_t tgid, struct process_identity *identity);
 
 	/* Which program a process runs, as far as that is known before its first event. */
 	int (*program)(void *context, uint32_t tgid, struct exec_identity *out, struct error *err);

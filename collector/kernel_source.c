@@ -18,6 +18,7 @@
 struct kernel_source {
 	struct probe_set *probes;
 	struct watch *watch;
+	struct process_namer namer;
 	int epoll;
 	const struct event_handlers *handlers; /* while it drains */
 	struct named_count dropped[PROBE_LOSS_COUNT + 2];
@@ -159,6 +160,20 @@ static int open_process(void *context, uint32_t tgid, struct process_view *out, 
 	return process_view_open((pid_t)tgid, out, err);
 }
 
+static void identify(void *context, uint32_t tgid, const char *comm, struct process_identity *out)
+{
+	const struct kernel_source *source = context;
+
+	source->namer.identify(source->namer.context, tgid, comm, out);
+}
+
+static bool settle(void *context, uint32_t tgid, struct process_identity *identity)
+{
+	const struct kernel_source *source = context;
+
+	return source->namer.settle(source->namer.context, tgid, identity);
+}
+
 static int program_of(void *context, uint32_t tgid, struct exec_identity *out, struct error *err)
 {
 	(void)context;
@@ -259,6 +274,7 @@ int kernel_source_open(const struct kernel_source_options *options, struct event
 	struct kernel_source *source = mem_zalloc(1, sizeof(*source));
 
 	source->epoll = -1;
+	source->namer = options->namer;
 	if (open_parts(source, options, err) < 0) {
 		close_source(source);
 		return -1;
@@ -269,6 +285,8 @@ int kernel_source_open(const struct kernel_source_options *options, struct event
 		.counters = visit_counters,
 		.forget = forget,
 		.open_process = open_process,
+		.identify = options->namer.identify ? identify : NULL,
+		.settle = options->namer.settle ? settle : NULL,
 		.program = program_of,
 		.describe = describe,
 		.health = tell_health,

@@ -9,10 +9,12 @@
 #pragma once
 
 #include "collector/event_source.h"
+#include "collector/identity/process_identity.h"
 
 struct kernel_source_options {
 	uint32_t storm_limit;         /* stacks of a process a second; 0: no limit */
 	const char *const *libraries; /* as of watch_options; NULL: the usual ones */
+	struct process_namer namer;   /* outlives the source; zeroed: /proc alone */
 };
 
 /* close() of the source detaches all. */

@@ -1,231 +1,148 @@
 #include "collector/identity/process_identity.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/mem.h"
-#include "base/url.h"
-#include "base/utf8.h"
-#include "base/uuid.h"
-#include "collector/identity/script_name.h"
-#include "profile/profile.h"
 
-#define ENVIRONMENT_MAX ((size_t)256 << 10)
-#define ARGUMENTS_MAX   ((size_t)16 << 10)
-#define CGROUP_MAX      ((size_t)16 << 10)
-#define COMM_MAX        ((size_t)64)
-#define SCRATCH_MAX     ((size_t)64 << 10)
+static const struct {
+	const char *on_profiles;
+	const char *on_metrics;
+} label_names[IDENTITY_LABEL_COUNT] = {
+#define IDENTITY_LABEL(id, profile_label, metric_label) { profile_label, metric_label },
+#include "collector/identity/identity_labels.def"
+#undef IDENTITY_LABEL
+};
 
-/* Copies `text`, repaired, without blanks around it and cut. False when nothing is left. */
-static bool keep_text(struct str text, char out[IDENTITY_TEXT_MAX + 1])
+const char *identity_label_on_profiles(enum identity_label label)
 {
-	size_t length = 0;
+	return label_names[label].on_profiles;
+}
 
-	text = str_trim(text);
-	while (text.length > 0) {
-		char character[4];
-		uint32_t rune;
-		const int taken = utf8_next(text, &rune);
-		size_t bytes;
+const char *identity_label_on_metrics(enum identity_label label)
+{
+	return label_names[label].on_metrics;
+}
 
-		if (rune < 0x20 || rune == 0x7f) /* no control characters in labels */
-			rune = ' ';
-		bytes = utf8_put(character, rune);
-		if (length + bytes > IDENTITY_TEXT_MAX)
-			break;
-		memcpy(out + length, character, bytes);
-		length += bytes;
-		text = str_skip(text, taken > 0 ? (size_t)taken : 1);
+void process_identity_fini(struct process_identity *identity)
+{
+	free(identity->sight);
+	identity->sight = NULL;
+	identity->is_late = false;
+}
+
+/* ---- labels ---- */
+
+static const struct label_text nothing;
+
+/* The first that is set. */
+static const struct label_text *first_of(const struct label_text *const *texts, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (label_text_is_set(texts[i]))
+			return texts[i];
+	return &nothing;
+}
+
+static void set_pod(const struct identity_clues *clues, struct label_text *labels)
+{
+	const struct container_facts *container = clues->pod_container;
+	const struct pod_facts *pod = clues->pod;
+
+	/* a name without its namespace would join strangers: both are of one source */
+	if (label_text_is_set(&container->pod)) {
+		labels[IDENTITY_NAMESPACE] = container->pod_namespace;
+		labels[IDENTITY_POD] = container->pod;
+	} else if (pod) {
+		labels[IDENTITY_NAMESPACE] = pod->pod_namespace;
+		labels[IDENTITY_POD] = pod->name;
+	} else {
+		labels[IDENTITY_NAMESPACE] = clues->sight->pod_namespace;
+		labels[IDENTITY_POD] = clues->sight->pod;
 	}
-	out[length] = '\0';
-	return length > 0;
+	labels[IDENTITY_CONTAINER] = container->container;
+	if (!pod)
+		return;
+	if (!label_text_is_set(&container->container))
+		labels[IDENTITY_CONTAINER] = pod->container;
+	labels[IDENTITY_OWNER_KIND] = pod->owner_kind;
+	labels[IDENTITY_OWNER_NAME] = pod->owner_name;
 }
 
-/* ---- environment ---- */
-
-/* service.name of "a=b,service.name=c": values are percent-encoded. */
-static bool read_attributes(struct str attributes, char out[IDENTITY_TEXT_MAX + 1])
+static void set_container(const struct identity_clues *clues, struct label_text *labels)
 {
-	CLEANUP(arena_freep) struct arena *arena = arena_new(SCRATCH_MAX, NULL);
-	struct str attribute;
+	const struct cgroup_path *cgroup = &clues->sight->cgroup;
+	const bool is_of_pod = clues->container == clues->pod_container;
+	const struct label_text *const names[] = {
+		&clues->container->name,
+		is_of_pod ? &labels[IDENTITY_CONTAINER] : &nothing,
+		&cgroup->container_name,
+		&labels[IDENTITY_CONTAINER_ID],
+	};
 
-	while (str_split(&attributes, ',', &attribute)) {
-		const ptrdiff_t equals = str_index(attribute, '=');
-		struct str value;
-
-		if (equals < 0 ||
-		    !str_equals(str_trim(str_first(attribute, (size_t)equals)), "service.name"))
-			continue;
-		value = str_trim(str_skip(attribute, (size_t)equals + 1));
-		(void)url_decode(value, URL_PLUS_IS_PLUS, arena, &value);
-		return keep_text(value, out);
-	}
-	return false;
+	(void)label_text_set(&labels[IDENTITY_CONTAINER_ID],
+	                     str_first(str_of(cgroup->container_id), IDENTITY_ID_SHOWN));
+	labels[IDENTITY_RUNTIME_CONTAINER] = *first_of(names, ARRAY_LENGTH(names));
 }
 
-bool process_identity_of_environment(struct str environment, char out[IDENTITY_TEXT_MAX + 1])
-{
-	static const char *const names[] = { "OTEL_SERVICE_NAME=", "OTEL_RESOURCE_ATTRIBUTES=",
-		                             "PYROSCOPE_APPLICATION_NAME=" };
-	struct str values[ARRAY_LENGTH(names)] = { 0 };
-	struct str variable;
+/* ---- the nine rules ---- */
 
-	while (str_split(&environment, '\0', &variable))
-		for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
-			if (!values[i].data && str_starts_with(variable, str_of(names[i])))
-				values[i] = str_skip(variable, strlen(names[i]));
-	return keep_text(values[0], out) || read_attributes(values[1], out) ||
-	       keep_text(values[2], out);
+static const struct label_text *service_name(const struct identity_clues *clues,
+                                             const struct label_text *labels)
+{
+	const struct process_sight *sight = clues->sight;
+	const struct pod_facts *pod = clues->pod;
+	/* a node owns its static pods, and its name says nothing of what runs there */
+	const bool has_owner = pod && strcmp(pod->owner_kind.text, "Node") != 0;
+	const struct label_text *const names[] = {
+		&sight->own_name, /* 1 and 2 */
+		pod ? &pod->app : &nothing,
+		has_owner ? &pod->owner_name : &nothing,
+		&labels[IDENTITY_CONTAINER],
+		&clues->container->name, /* 5 too, where there is no pod */
+		&sight->cgroup.container_name,
+		sight->cgroup.is_login ? &nothing : &sight->cgroup.unit,
+		&sight->program, /* 7 and 8 */
+		&sight->comm,
+	};
+
+	return first_of(names, ARRAY_LENGTH(names));
 }
 
-/* ---- control group ---- */
-
-/* "\x2d" is '-': systemd's escapes. */
-static struct str unescape(struct str text, char *to)
+void process_identity_make(const struct identity_clues *clues, struct process_identity *out)
 {
-	size_t length = 0;
+	struct label_text *labels = out->labels;
 
-	while (text.length > 0) {
-		uint8_t byte;
-
-		if (text.length >= 4 && text.data[0] == '\\' && text.data[1] == 'x' &&
-		    hex_decode(str_make(text.data + 2, 2), &byte, 1)) {
-			to[length++] = (char)byte;
-			text = str_skip(text, 4);
-			continue;
-		}
-		to[length++] = text.data[0];
-		text = str_skip(text, 1);
-	}
-	return str_make(to, length);
+	for (size_t i = 0; i < IDENTITY_LABEL_COUNT; i++)
+		labels[i] = nothing;
+	set_pod(clues, labels);
+	set_container(clues, labels);
+	(void)label_text_set(&labels[IDENTITY_NODE], str_of(clues->node));
+	(void)label_text_set(&labels[IDENTITY_SLURM_JOB], str_of(clues->sight->cgroup.slurm_job));
+	out->comm = clues->sight->comm;
+	out->service_name = *service_name(clues, labels);
 }
 
-/* What of a path's last component names a unit; a login's session says nothing. */
-static struct str unit_of(struct str component)
+/* ---- /proc alone ---- */
+
+static void identify(void *context, uint32_t tgid, const char *comm, struct process_identity *out)
 {
-	if (str_ends_with(component, STR(".service")) && !str_starts_with(component, STR("user@")))
-		return str_first(component, component.length - strlen(".service"));
-	if (str_ends_with(component, STR(".scope")) && str_starts_with(component, STR("app-")))
-		return str_first(component, component.length - strlen(".scope"));
-	return STR("");
-}
+	static const struct container_facts no_container;
+	struct process_sight sight;
 
-bool process_identity_of_cgroup(struct str text, char out[IDENTITY_TEXT_MAX + 1])
-{
-	struct str line;
-
-	while (str_split(&text, '\n', &line)) {
-		const ptrdiff_t slash = str_last_index(line, '/');
-		char unescaped[IDENTITY_TEXT_MAX];
-		struct str unit;
-
-		if (!str_starts_with(line, STR("0::")) && str_find(line, STR(":name=systemd:")) < 0)
-			continue;
-		unit = slash < 0 ? STR("") : unit_of(str_skip(line, (size_t)slash + 1));
-		if (unit.length > 0 && unit.length <= sizeof(unescaped) &&
-		    keep_text(unescape(unit, unescaped), out))
-			return true;
-	}
-	return false;
-}
-
-/* ---- files ---- */
-
-/* What a file of /proc says, up to `max` bytes; empty when it cannot be read. */
-static struct str read_file(const char *proc, uint32_t tgid, const char *name, char *buffer,
-                            size_t max)
-{
-	char path[256];
-	size_t length = 0;
-	ssize_t got = 1;
-	int fd;
-
-	if (snprintf(path, sizeof(path), "%s/%" PRIu32 "/%s", proc, tgid, name) >=
-	    (int)sizeof(path))
-		return STR("");
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return STR("");
-	while (length < max && (got > 0 || (got < 0 && errno == EINTR))) {
-		got = read(fd, buffer + length, max - length);
-		length += got > 0 ? (size_t)got : 0;
-	}
-	(void)close(fd);
-	return str_make(buffer, length);
-}
-
-/* Rule 7, or rule 8 when the program is no interpreter. */
-static bool read_program(const char *proc, uint32_t tgid, char out[IDENTITY_TEXT_MAX + 1])
-{
-	char link[4096];
-	char path[256];
-	char *arguments = mem_zalloc(ARGUMENTS_MAX, 1);
-	struct str program;
-	ssize_t length = -1;
-	bool is_known = false;
-
-	if (snprintf(path, sizeof(path), "%s/%" PRIu32 "/exe", proc, tgid) < (int)sizeof(path))
-		length = readlink(path, link, sizeof(link));
-	if (length > 0) {
-		program = profile_basename(str_make(link, (size_t)length));
-		if (str_ends_with(program, STR(" (deleted)")))
-			program.length -= strlen(" (deleted)");
-		is_known = keep_text(script_name(program, read_file(proc, tgid, "cmdline",
-		                                                    arguments, ARGUMENTS_MAX)),
-		                     out) ||
-		           keep_text(program, out);
-	}
-	free(arguments);
-	return is_known;
-}
-
-static bool read_environment(const char *proc, uint32_t tgid, char out[IDENTITY_TEXT_MAX + 1])
-{
-	char *buffer = mem_zalloc(ENVIRONMENT_MAX, 1);
-	const bool is_known = process_identity_of_environment(
-		read_file(proc, tgid, "environ", buffer, ENVIRONMENT_MAX), out);
-
-	explicit_bzero(buffer, ENVIRONMENT_MAX); /* secrets stand there */
-	free(buffer);
-	return is_known;
-}
-
-static bool read_cgroup(const char *proc, uint32_t tgid, char out[IDENTITY_TEXT_MAX + 1])
-{
-	char *buffer = mem_zalloc(CGROUP_MAX, 1);
-	const bool is_known = process_identity_of_cgroup(
-		read_file(proc, tgid, "cgroup", buffer, CGROUP_MAX), out);
-
-	free(buffer);
-	return is_known;
-}
-
-void process_identity_read(const char *proc, uint32_t tgid, const char *comm,
-                           struct process_identity *out)
-{
-	char buffer[COMM_MAX];
-
-	if (!keep_text(read_file(proc, tgid, "comm", buffer, sizeof(buffer)), out->comm) &&
-	    !keep_text(str_of(comm), out->comm))
-		(void)keep_text(STR("unknown"), out->comm);
-	if (!read_environment(proc, tgid, out->service_name) &&
-	    !read_cgroup(proc, tgid, out->service_name) &&
-	    !read_program(proc, tgid, out->service_name))
-		(void)keep_text(str_of(out->comm), out->service_name);
-}
-
-static void identify(void *proc, uint32_t tgid, const char *comm, struct process_identity *out)
-{
-	process_identity_read(proc, tgid, comm, out);
+	process_sight_read(context, tgid, comm, &sight);
+	*out = (struct process_identity){ .is_late = false };
+	process_identity_make(
+		&(struct identity_clues){
+			.sight = &sight,
+			.container = &no_container,
+			.pod_container = &no_container,
+			.node = "",
+		},
+		out);
 }
 
 struct process_namer process_namer_of_proc(const char *proc)
 {
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr): identify() only reads it */
-	return (struct process_namer){ identify, (void *)(uintptr_t)proc };
+	return (struct process_namer){ .identify = identify, .context = (void *)(uintptr_t)proc };
 }

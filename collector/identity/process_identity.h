@@ -1,50 +1,75 @@
 /*
- * Who a process is: its names, as they are at its first sight.
+ * Who a process is: its names and labels, made of what is known of it.
  *
- * Shape    read once from /proc, each file up to a bound, and kept: labels must not flap.
- *          Of the environment only the variables below are looked at, and nothing else of
- *          it stays in memory. Texts are UTF-8, at most IDENTITY_TEXT_MAX bytes.
- * Errors   none: what cannot be read is not known; then the next rule counts.
+ * Shape    made at its first sight and kept: labels must not flap. Where a pod is not known
+ *          yet, the identity is late: whoever publishes holds that process until it is
+ *          settled, once, for good (README.md).
+ * Errors   none: what is not known is empty.
  * Threads  none.
- * Source   collector specification 6.4: rules 1, 2, 6, 7, 8, 9 of the service's name
+ * Source   collector specification 6.4
  */
 #pragma once
 
 #include <stdint.h>
 
-#include "base/str.h"
+#include "collector/identity/container_facts.h"
+#include "collector/identity/pod_table.h"
+#include "collector/identity/process_sight.h"
 
-#define IDENTITY_TEXT_MAX 255
+enum identity_label {
+#define IDENTITY_LABEL(id, profile_label, metric_label) IDENTITY_##id,
+#include "collector/identity/identity_labels.def"
+#undef IDENTITY_LABEL
+	IDENTITY_LABEL_COUNT,
+};
+
+#define IDENTITY_ID_SHOWN 12 /* digits of a container's id, as engines show it */
+#define IDENTITY_WAIT_NS  (INT64_C(10) * 1000000000) /* for a pod; then it is as it is; a guess */
 
 struct process_identity {
-	char service_name[IDENTITY_TEXT_MAX + 1]; /* without a suffix; never empty */
-	char comm[IDENTITY_TEXT_MAX + 1];         /* of the main thread */
+	struct label_text service_name; /* without a suffix; never empty */
+	struct label_text comm;         /* of the main thread; never empty */
+	struct label_text labels[IDENTITY_LABEL_COUNT];
+
+	bool is_late;                /* more may be known soon: process_namer's settle() */
+	struct process_sight *sight; /* while it is late, for whoever needs it; or NULL */
+};
+
+/* Twice is once. */
+void process_identity_fini(struct process_identity *identity);
+
+/* The name of a label on profiles, and on metrics ("": not there). */
+const char *identity_label_on_profiles(enum identity_label label);
+const char *identity_label_on_metrics(enum identity_label label);
+
+/* All that is known. */
+struct identity_clues {
+	const struct process_sight *sight;
+	const struct container_facts *container;     /* the innermost one */
+	const struct container_facts *pod_container; /* of the outermost pod; the same, mostly */
+	const struct pod_facts *pod;                 /* as the API server has it; NULL: not known */
+	const char *node;                            /* that this is; "": in no cluster */
 };
 
 /*
- * Reads `proc`/TGID (proc is "/proc"). `comm` is a task's name for a process that has
- * gone already, or "".
+ * Names it by the nine rules, in their order, and sets its labels; the rest of *out is as
+ * it was.
  */
-void process_identity_read(const char *proc, uint32_t tgid, const char *comm,
-                           struct process_identity *out);
+void process_identity_make(const struct identity_clues *clues, struct process_identity *out);
 
-/* Whoever knows who a process is: /proc, or a recording. */
+/* ---- whoever knows who a process is ---- */
+
 struct process_namer {
+	/*
+	 * At first sight. `comm` is a task's name for a process that has gone already, or
+	 * "". *out is to be released, and says whether it is late.
+	 */
 	void (*identify)(void *context, uint32_t tgid, const char *comm,
 	                 struct process_identity *out);
+	/* Of one that is late: whether all is known by now. NULL: none ever is. */
+	bool (*settle)(void *context, uint32_t tgid, struct process_identity *identity);
 	void *context;
 };
 
-/* One that reads `proc`, which outlives it. */
+/* One that reads `proc` ("/proc"), which outlives it, and knows of no containers' names. */
 struct process_namer process_namer_of_proc(const char *proc);
-
-/* ---- its parts, each of the bytes of one file ---- */
-
-/*
- * OTEL_SERVICE_NAME, service.name of OTEL_RESOURCE_ATTRIBUTES, or
- * PYROSCOPE_APPLICATION_NAME, the first that says something. False when none does.
- */
-bool process_identity_of_environment(struct str environment, char out[IDENTITY_TEXT_MAX + 1]);
-
-/* The unit of the last component of the path in cgroup's text: "ollama" of ollama.service. */
-bool process_identity_of_cgroup(struct str text, char out[IDENTITY_TEXT_MAX + 1]);

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/metrics.h"
+#include "collector/identity/identifier.h"
 #include "collector/live/cuda_error.h"
 
 #define ERRORS_MAX 64 /* results that are told apart; others are "other" */
@@ -158,9 +159,16 @@ static void put_process(const struct metrics_text *text, const struct gpu_proces
 	struct strbuf *out = text->out;
 
 	strbuf_printf(out, "pid=\"%" PRIu32 "\",", process->tgid);
-	put_label(out, "comm", process->identity.comm);
-	strbuf_add_text(out, ",k8s_namespace=\"\",k8s_podname=\"\",k8s_containername=\"\","
-	                     "k8s_node=\"\",");
+	put_label(out, "comm", process->identity.comm.text);
+	strbuf_add_byte(out, ',');
+	for (int i = 0; i < IDENTITY_LABEL_COUNT; i++) {
+		const char *name = identity_label_on_metrics((enum identity_label)i);
+
+		if (!name[0])
+			continue;
+		put_label(out, name, process->identity.labels[i].text);
+		strbuf_add_byte(out, ',');
+	}
 	put_label(out, "cluster", text->metrics->options.cluster);
 }
 
@@ -340,12 +348,13 @@ static void put_oddities(const struct metrics_text *text, struct gpu_process_tab
 	put_family(text, GPU_METRIC_UNKNOWN_FREES, usage.oddities.unknown_frees);
 	put_family(text, GPU_METRIC_MISSED_FREES, usage.oddities.missed_frees);
 	put_family(text, GPU_METRIC_PROCESSES, usage.running);
+	put_family(text, GPU_METRIC_UNNAMED, usage.unnamed);
 	begin_family(text, GPU_METRIC_MEMORY);
 	put_number(text, GPU_METRIC_MEMORY, "table", "stacks", stack_table_bytes(stacks));
 	put_number(text, GPU_METRIC_MEMORY, "table", "blocks", usage.memory_bytes);
 }
 
-/* The newest process of each id. */
+/* The newest process of each id that has its name. */
 static void choose_processes(struct metrics_text *text, struct gpu_process_table *processes)
 {
 	const size_t count = gpu_process_table_count(processes);
@@ -356,6 +365,8 @@ static void choose_processes(struct metrics_text *text, struct gpu_process_table
 		struct gpu_process *process = gpu_process_table_at(processes, i);
 		bool is_new;
 
+		if (process->identity.is_late)
+			continue;
 		(void)id_map_add(&seen, hash128(0, &process->tgid, sizeof(process->tgid)), &is_new);
 		if (is_new)
 			text->processes[text->process_count++] = process;
@@ -398,6 +409,19 @@ void gpu_metrics_format_pushes(const struct named_count *outcomes, size_t count,
 
 	put_named(&text, GPU_METRIC_PUSHES, "outcome", outcomes, count);
 	put_family(&text, GPU_METRIC_PUSH_BYTES, waiting_bytes);
+}
+
+void gpu_metrics_format_pods(const struct identifier_counts *counts, struct strbuf *out)
+{
+	const struct metrics_text text = { .out = out };
+
+	if (!counts->has_watch)
+		return;
+	put_family(&text, GPU_METRIC_PODS, counts->table.pods);
+	put_family(&text, GPU_METRIC_PODS_CURRENT, counts->watch.is_current);
+	put_family(&text, GPU_METRIC_POD_EVENTS, counts->watch.events);
+	put_family(&text, GPU_METRIC_POD_FAILURES, counts->watch.failures);
+	put_family(&text, GPU_METRIC_POD_LOSSES, counts->watch.passed_over + counts->table.refused);
 }
 
 void gpu_metrics_print_docs(struct strbuf *out)

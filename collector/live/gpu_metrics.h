@@ -58,5 +58,10 @@ void gpu_metrics_format_down(struct strbuf *out);
 void gpu_metrics_format_pushes(const struct named_count *outcomes, size_t count,
                                uint64_t waiting_bytes, struct strbuf *out);
 
+struct identifier_counts; /* collector/identity/identifier.h */
+
+/* What the watch on pods has seen; nothing where there is none. */
+void gpu_metrics_format_pods(const struct identifier_counts *counts, struct strbuf *out);
+
 /* The rows of docs/metrics.md. */
 void gpu_metrics_print_docs(struct strbuf *out);

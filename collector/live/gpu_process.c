@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/id_map.h"
 #include "base/mem.h"
 
@@ -13,6 +14,7 @@ struct gpu_process_table {
 	struct gpu_process **all;
 	size_t capacity;
 	uint64_t refused_events;
+	uint64_t unnamed;
 	struct account_oddities forgotten; /* of processes that are gone */
 };
 
@@ -38,6 +40,7 @@ static void add_oddities(struct account_oddities *to, const struct account_oddit
 static void free_process(struct gpu_process *process)
 {
 	gpu_account_fini(&process->account);
+	process_identity_fini(&process->identity);
 	free(process);
 }
 
@@ -80,8 +83,11 @@ static void read_identity(const struct gpu_process_table *table, struct gpu_proc
 	char text[COMM_BYTES + 1] = "";
 
 	memcpy(text, comm, COMM_BYTES);
+	process_identity_fini(&process->identity);
 	table->options.namer.identify(table->options.namer.context, process->tgid, text,
 	                              &process->identity);
+	if (process->identity.is_late)
+		process->seen_mono_ns = clock_mono_ns();
 }
 
 struct gpu_process *gpu_process_table_find(struct gpu_process_table *table, uint32_t tgid,
@@ -141,6 +147,22 @@ void gpu_process_table_exec(struct gpu_process_table *table, struct gpu_process 
 	read_identity(table, process, no_comm);
 }
 
+void gpu_process_table_settle(struct gpu_process_table *table, int64_t now_mono_ns)
+{
+	const struct process_namer *namer = &table->options.namer;
+
+	for (uint32_t i = 0; i < table->ids.count; i++) {
+		struct gpu_process *process = table->all[i];
+		struct process_identity *identity = &process->identity;
+
+		if (!identity->is_late || namer->settle(namer->context, process->tgid, identity) ||
+		    now_mono_ns - process->seen_mono_ns < IDENTITY_WAIT_NS)
+			continue;
+		process_identity_fini(identity);
+		table->unnamed++;
+	}
+}
+
 void gpu_process_table_forget(struct gpu_process_table *table, int64_t before_mono_ns)
 {
 	const uint32_t count = table->ids.count;
@@ -164,6 +186,7 @@ void gpu_process_table_usage(const struct gpu_process_table *table, struct gpu_p
 	*out = (struct gpu_process_usage){
 		.memory_bytes = budget_used(&table->budget),
 		.refused_events = table->refused_events,
+		.unnamed = table->unnamed,
 		.oddities = table->forgotten,
 	};
 	for (uint32_t i = 0; i < table->ids.count; i++) {

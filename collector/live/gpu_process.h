@@ -2,7 +2,8 @@
  * The processes that call the driver: who they are, and their books.
  *
  * Shape    a process is a thread group and its start: ids that are used again are others.
- *          Its names are read at its first sight and stay, so that series do not flap.
+ *          Its names are read at its first sight and stay, so that series do not flap; until
+ *          its pod is known, or has been waited for, it is not published.
  *          One that has ended stays for some time, so that its last frees are seen.
  * Units    times of starts are those of events (boot-time clock), those of ends of the
  *          monotonic clock, when the end was booked.
@@ -14,8 +15,8 @@
 
 #include "base/budget.h"
 #include "base/cleanup.h"
-#include "collector/live/gpu_account.h"
 #include "collector/identity/process_identity.h"
+#include "collector/live/gpu_account.h"
 
 #define GPU_PROCESSES_MAX 8192 /* as many as the programs in the kernel know */
 
@@ -36,10 +37,11 @@ struct gpu_process {
 	int64_t end_mono_ns; /* 0: it runs */
 	uint32_t tgid;
 	bool has_counters;
-	bool has_exited;   /* the kernel says so */
-	bool is_settled;   /* ended, and the kernel's last counters are booked */
-	bool is_published; /* its end was part of a tick */
-	struct process_identity identity;
+	bool has_exited;                  /* the kernel says so */
+	bool is_settled;                  /* ended, and the kernel's last counters are booked */
+	bool is_published;                /* its end was part of a tick */
+	int64_t seen_mono_ns;             /* when its names were asked for first */
+	struct process_identity identity; /* while it is late, nothing of it is published */
 };
 
 struct gpu_process_table_options {
@@ -71,6 +73,12 @@ void gpu_process_end(struct gpu_process *process, int64_t now_mono_ns);
 /* It runs another program: what lived is freed, and it has another name. */
 void gpu_process_table_exec(struct gpu_process_table *table, struct gpu_process *process);
 
+/*
+ * Asks again for names that are late. What has been waited for longer than
+ * IDENTITY_WAIT_NS is from now on as it is; INT64_MAX: nobody is waited for any longer.
+ */
+void gpu_process_table_settle(struct gpu_process_table *table, int64_t now_mono_ns);
+
 /* Forgets what was published and has ended before that time. */
 void gpu_process_table_forget(struct gpu_process_table *table, int64_t before_mono_ns);
 
@@ -78,6 +86,7 @@ struct gpu_process_usage {
 	size_t running;
 	size_t memory_bytes;
 	uint64_t refused_events;          /* of processes that found no place */
+	uint64_t unnamed;                 /* whose pod was waited for in vain */
 	struct account_oddities oddities; /* of all, also of those that were forgotten */
 };
 

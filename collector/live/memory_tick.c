@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "collector/live/cuda_error.h"
 
-#define LABELS_MAX 12
+#define LABELS_MAX (12 + IDENTITY_LABEL_COUNT)
 
 static const struct stack_profile_kind memory_kind = {
 	.metric = "memory",
@@ -113,7 +113,7 @@ struct series_names {
 static struct str service_of(const struct memory_tick *tick, const struct stack_profile_kind *kind,
                              const struct series_names *names)
 {
-	const char *service = names->process ? names->process->identity.service_name
+	const char *service = names->process ? names->process->identity.service_name.text
 	                                     : "vramscope-collector";
 	const char *suffix = kind == &malloc_kind ? "" : tick->options.service_suffix;
 
@@ -123,7 +123,12 @@ static struct str service_of(const struct memory_tick *tick, const struct stack_
 static void put_process(struct label_builder *builder, const struct memory_tick *tick,
                         const struct stack_profile_kind *kind, const struct series_names *names)
 {
-	put_label(builder, "proc_comm", str_of(names->process->identity.comm));
+	const struct process_identity *identity = &names->process->identity;
+
+	put_label(builder, "proc_comm", str_of(identity->comm.text));
+	for (int i = 0; i < IDENTITY_LABEL_COUNT; i++)
+		put_label(builder, identity_label_on_profiles((enum identity_label)i),
+		          str_of(identity->labels[i].text));
 	if (kind == &malloc_kind)
 		return;
 	if (tick->options.has_pid_label)
@@ -340,9 +345,13 @@ static void add_process(struct memory_tick *tick, struct gpu_process *process)
 static void throw_away(struct memory_tick *tick)
 {
 	const size_t count = gpu_process_table_count(tick->processes);
-	uint8_t *marks = stack_table_marks(tick->stacks);
+	uint8_t *marks;
 	uint32_t *numbers;
 
+	for (size_t i = 0; i < count; i++)
+		if (gpu_process_table_at(tick->processes, i)->identity.is_late)
+			return; /* what it allocated and failed at refers to stacks, too */
+	marks = stack_table_marks(tick->stacks);
 	for (size_t i = 0; i < count; i++) {
 		struct gpu_account *account = &gpu_process_table_at(tick->processes, i)->account;
 
@@ -363,12 +372,18 @@ void memory_tick_publish(struct memory_tick *tick, struct stack_profile_time tim
 
 	tick->time = time;
 	add_series(tick, &nothing_kind, &nobody, NULL);
-	for (size_t i = 0; i < gpu_process_table_count(tick->processes); i++)
-		add_process(tick, gpu_process_table_at(tick->processes, i));
+	for (size_t i = 0; i < gpu_process_table_count(tick->processes); i++) {
+		struct gpu_process *process = gpu_process_table_at(tick->processes, i);
+
+		if (!process->identity.is_late)
+			add_process(tick, process);
+	}
 	push(tick);
 	for (size_t i = 0; i < gpu_process_table_count(tick->processes); i++) {
 		struct gpu_process *process = gpu_process_table_at(tick->processes, i);
 
+		if (process->identity.is_late)
+			continue; /* its deltas wait for its name */
 		gpu_account_sent(&process->account);
 		process->is_published |= process->end_mono_ns != 0 && process->is_settled;
 	}

@@ -8,6 +8,8 @@
  *          written at each tick, else means over time are wrong; a process that runs and
  *          holds nothing has a profile without samples, and one such profile a tick says
  *          that this machine was watched.
+ *          A process whose identity is late is in no tick; its deltas are in the first one
+ *          after it is settled.
  *          A tick is one push, or several when it is larger than MEMORY_TICK_BYTES.
  * Errors   none.
  * Threads  none: the collector's.

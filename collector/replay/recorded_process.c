@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/id_map.h"
 #include "base/mem.h"
+#include "collector/replay/recorded_identity.h"
 
 /* One answer; the newest to its question. */
 struct answer {
@@ -142,10 +143,10 @@ int recorded_processes_take(struct recorded_processes *processes,
 	case RECORDING_MEMORY:
 		return take_memory(processes, record->tgid, record->bytes, err);
 	case RECORDING_IDENTITY:
-		if (record->bytes.length != sizeof(struct process_identity))
+		if (record->bytes.length < RECORDED_NAMES_BYTES)
 			return error_set(err, ERROR_CORRUPT,
-			                 "an identity of %zu bytes in a recording, expected %zu",
-			                 record->bytes.length, sizeof(struct process_identity));
+			                 "an identity of %zu bytes in a recording, expected %d",
+			                 record->bytes.length, RECORDED_NAMES_BYTES);
 		break;
 	default:
 		break;
@@ -236,7 +237,6 @@ int recorded_processes_view(struct recorded_processes *processes, uint32_t tgid,
 	return 0;
 }
 
-/* Texts that a stranger wrote may lack their ends. */
 bool recorded_processes_identity(const struct recorded_processes *processes, uint32_t tgid,
                                  struct process_identity *out)
 {
@@ -244,10 +244,7 @@ bool recorded_processes_identity(const struct recorded_processes *processes, uin
 
 	if (!answer)
 		return false;
-	memcpy(out, answer->bytes, sizeof(*out));
-	out->service_name[IDENTITY_TEXT_MAX] = '\0';
-	out->comm[IDENTITY_TEXT_MAX] = '\0';
-	return out->service_name[0] != '\0';
+	return recorded_identity_decode(str_make(answer->bytes, answer->length), out);
 }
 
 /* ---- life ---- */

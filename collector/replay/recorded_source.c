@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "collector/identity/process_identity.h"
+#include "collector/replay/recorded_identity.h"
 #include "collector/replay/recorded_process.h"
 #include "collector/replay/recording.h"
 
@@ -221,14 +222,14 @@ static int check_origin(struct recorded_source *source, struct error *err)
 	if (origin.event_bytes != sizeof(struct cuda_event) ||
 	    origin.stack_event_bytes != sizeof(struct cuda_stack_event) ||
 	    origin.definition_bytes != sizeof(struct code_definition) ||
-	    origin.identity_bytes != sizeof(struct process_identity))
+	    origin.identity_bytes != RECORDED_NAMES_BYTES)
 		return error_set(err, ERROR_CORRUPT,
 		                 "the recording was made by another version: its structures have "
-		                 "%u, %u, %u and %u bytes, ours %zu, %zu, %zu and %zu",
+		                 "%u, %u, %u and %u bytes, ours %zu, %zu, %zu and %d",
 		                 origin.event_bytes, origin.stack_event_bytes,
 		                 origin.definition_bytes, origin.identity_bytes,
 		                 sizeof(struct cuda_event), sizeof(struct cuda_stack_event),
-		                 sizeof(struct code_definition), sizeof(struct process_identity));
+		                 sizeof(struct code_definition), RECORDED_NAMES_BYTES);
 	return 0;
 }
 
@@ -301,8 +302,21 @@ static void identify(void *context, uint32_t tgid, const char *comm, struct proc
 
 	if (recorded_processes_identity(source->processes, tgid, out))
 		return;
-	*out = (struct process_identity){ .service_name = "unknown" };
-	(void)snprintf(out->comm, sizeof(out->comm), "%s", comm);
+	*out = (struct process_identity){ .service_name = { "unknown" } };
+	if (!label_text_set(&out->comm, str_of(comm)))
+		out->comm = out->service_name;
+}
+
+/* What was known late stands behind the input with which it was waited for. */
+static bool settle(void *context, uint32_t tgid, struct process_identity *identity)
+{
+	const struct recorded_source *source = context;
+	struct process_identity newer;
+
+	if (!recorded_processes_identity(source->processes, tgid, &newer) || newer.is_late)
+		return false;
+	*identity = newer;
+	return true;
 }
 
 static void health(void *context, struct collector_health *out)
@@ -355,6 +369,7 @@ static int open_source(const char *path, struct str bytes, enum recorded_pace pa
 		.drain = drain,
 		.open_process = open_process,
 		.identify = identify,
+		.settle = settle,
 		.health = health,
 		.close = close_source,
 		.context = source,

@@ -34,7 +34,7 @@ enum recording_kind {
 	RECORDING_EXECED,
 	RECORDING_EXITED,
 	/* answers */
-	RECORDING_IDENTITY, /* struct process_identity */
+	RECORDING_IDENTITY, /* recorded_identity.h */
 	RECORDING_MAPS,     /* the text of its maps */
 	RECORDING_MODULE,   /* struct recording_file, path, build id, then a skeleton */
 	RECORDING_MEMORY,   /* u64 address, then what lay there */
@@ -62,7 +62,7 @@ struct recording_origin {
 	uint32_t event_bytes;       /* of struct cuda_event */
 	uint32_t stack_event_bytes; /* of struct cuda_stack_event */
 	uint32_t definition_bytes;  /* of struct code_definition */
-	uint32_t identity_bytes;    /* of struct process_identity */
+	uint32_t identity_bytes;    /* of a process' two names */
 };
 
 struct recording_record {

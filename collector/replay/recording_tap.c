@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "collector/elf/module_skeleton.h"
 #include "collector/identity/process_identity.h"
+#include "collector/replay/recorded_identity.h"
 #include "collector/replay/recording.h"
 #include "collector/unwind/process_view.h"
 
@@ -265,15 +266,38 @@ static int open_process(void *context, uint32_t tgid, struct process_view *out, 
 	return 0;
 }
 
+static void write_identity(struct recording_tap *tap, uint32_t tgid,
+                           const struct process_identity *identity)
+{
+	CLEANUP(strbuf_fini) struct strbuf text;
+
+	strbuf_init(&text, RECORDED_IDENTITY_MAX);
+	recorded_identity_encode(identity, &text);
+	write_bytes(tap, RECORDING_IDENTITY, tgid, text.data, text.length);
+}
+
 static void identify(void *context, uint32_t tgid, const char *comm, struct process_identity *out)
 {
 	struct recording_tap *tap = context;
 
-	if (tap->inner.identify)
+	if (tap->inner.identify) {
 		tap->inner.identify(tap->inner.context, tgid, comm, out);
-	else
-		process_identity_read("/proc", tgid, comm, out);
-	write_bytes(tap, RECORDING_IDENTITY, tgid, out, sizeof(*out));
+	} else {
+		const struct process_namer namer = process_namer_of_proc("/proc");
+
+		namer.identify(namer.context, tgid, comm, out);
+	}
+	write_identity(tap, tgid, out);
+}
+
+static bool settle(void *context, uint32_t tgid, struct process_identity *identity)
+{
+	struct recording_tap *tap = context;
+
+	if (!tap->inner.settle(tap->inner.context, tgid, identity))
+		return false;
+	write_identity(tap, tgid, identity);
+	return true;
 }
 
 /* ---- what only passes ---- */
@@ -337,7 +361,7 @@ static void write_origin(struct recording_tap *tap)
 		.event_bytes = sizeof(struct cuda_event),
 		.stack_event_bytes = sizeof(struct cuda_stack_event),
 		.definition_bytes = sizeof(struct code_definition),
-		.identity_bytes = sizeof(struct process_identity),
+		.identity_bytes = RECORDED_NAMES_BYTES,
 	};
 
 	write_bytes(tap, RECORDING_ORIGIN, 0, &origin, sizeof(origin));
@@ -364,6 +388,7 @@ int recording_tap_open(const char *path, const struct event_source *inner, struc
 		.forget = inner->forget ? forget : NULL,
 		.open_process = inner->open_process ? open_process : NULL,
 		.identify = identify,
+		.settle = inner->settle ? settle : NULL,
 		.program = inner->program ? program_of : NULL,
 		.describe = inner->describe ? describe : NULL,
 		.health = inner->health ? health : NULL,

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "collector/elf/module.h"
 #include "collector/identity/process_identity.h"
@@ -30,7 +31,9 @@ static void look(const struct looking *looking, uint32_t tgid, const struct mapp
 	struct strbuf maps;
 
 	looking->source.identify(looking->source.context, tgid, "", &identity);
-	assert(strlen(identity.service_name) <= IDENTITY_TEXT_MAX);
+	assert(memchr(identity.service_name.text, '\0', sizeof(identity.service_name.text)));
+	if (identity.is_late)
+		(void)looking->source.settle(looking->source.context, tgid, &identity);
 	if (looking->source.open_process(looking->source.context, tgid, &view, &err) < 0)
 		return;
 	strbuf_init(&maps, PROCESS_MAPS_MAX);

@@ -23,7 +23,7 @@ static void a_process_is_an_id_and_a_start(void **state)
 	struct gpu_process *first = gpu_process_table_get(table, &event);
 
 	(void)state;
-	assert_string_equal(first->identity.comm, "worker");
+	assert_string_equal(first->identity.comm.text, "worker");
 	assert_ptr_equal(gpu_process_table_get(table, &event), first);
 	event.process_start_ns++; /* the id was used again */
 	assert_ptr_not_equal(gpu_process_table_get(table, &event), first);
@@ -39,7 +39,7 @@ static void a_name_without_an_end_is_cut(void **state)
 
 	(void)state;
 	memset(event.comm, 'x', sizeof(event.comm));
-	assert_int_equal(strlen(gpu_process_table_get(table, &event)->identity.comm), COMM_BYTES);
+	assert_int_equal(strlen(gpu_process_table_get(table, &event)->identity.comm.text), COMM_BYTES);
 }
 
 static void the_ended_are_forgotten_once_published(void **state)

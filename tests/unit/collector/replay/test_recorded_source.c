@@ -80,8 +80,18 @@ static void inner_identify(void *context, uint32_t tgid, const char *comm,
 {
 	(void)context;
 	(void)tgid;
-	*out = (struct process_identity){ .service_name = "trainer" };
-	snprintf(out->comm, sizeof(out->comm), "%s", comm);
+	*out = (struct process_identity){ .service_name = { "python3" }, .is_late = true };
+	assert_true(label_text_set(&out->comm, str_of(comm)));
+}
+
+static bool inner_settle(void *context, uint32_t tgid, struct process_identity *identity)
+{
+	(void)context;
+	assert_int_equal(tgid, TGID);
+	assert_true(label_text_set(&identity->service_name, STR("trainer")));
+	assert_true(label_text_set(&identity->labels[IDENTITY_POD], STR("trainer-0")));
+	identity->is_late = false;
+	return true;
 }
 
 static int inner_drain(void *context, const struct event_handlers *handlers, size_t limit,
@@ -124,6 +134,7 @@ static const struct event_source inner = {
 	.drain = inner_drain,
 	.open_process = inner_open_process,
 	.identify = inner_identify,
+	.settle = inner_settle,
 	.close = inner_close,
 };
 
@@ -166,7 +177,10 @@ static void look(struct seen *seen)
 	assert_int_equal(seen->view.read_memory(seen->view.context, 0, memory, 4), 0);
 	assert_int_equal(seen->view.open_perf_map(seen->view.context), -1);
 	seen->source->identify(seen->source->context, TGID, "python3", &identity);
-	strbuf_printf(&seen->text, "identity %s %s\n", identity.service_name, identity.comm);
+	if (identity.is_late) /* as it was in the machine; a replay knows what came later */
+		assert_true(seen->source->settle(seen->source->context, TGID, &identity));
+	strbuf_printf(&seen->text, "identity %s %s %s\n", identity.service_name.text,
+	              identity.comm.text, identity.labels[IDENTITY_POD].text);
 	process_view_close(&seen->view);
 	strbuf_fini(&maps);
 }
@@ -323,7 +337,8 @@ static void a_process_that_was_not_recorded_is_not_there(void **state)
 	assert_int_equal(source.open_process(source.context, 7, &view, &err), -1);
 	assert_int_equal(err.code, ERROR_NOT_FOUND);
 	source.identify(source.context, 7, "other", &identity);
-	assert_string_equal(identity.comm, "other");
+	assert_string_equal(identity.comm.text, "other");
+	assert_false(source.settle(source.context, 7, &identity));
 	source.close(source.context);
 }
 
