@@ -12,6 +12,7 @@
 #include "collector/kernel_source.h"
 #include "collector/replay/recorded_source.h"
 #include "collector/replay/recording_tap.h"
+#include "server/collector_identity.h"
 #include "server/http/metrics_port.h"
 #include "server/http/notify.h"
 #include "server/options.h"
@@ -31,7 +32,8 @@ struct collecting {
 	const struct collector_process *process;
 	struct push_queue *queue;
 	struct collector *collector;
-	int signals; /* readable when it should end */
+	struct identifier *identifier; /* NULL: a recording says who processes are */
+	int signals;                   /* readable when it should end */
 	struct strbuf text;
 };
 
@@ -93,6 +95,16 @@ static void put_pushes(const struct collecting *collecting, struct strbuf *out)
 	gpu_metrics_format_pushes(outcomes, ARRAY_LENGTH(outcomes), counts.waiting_bytes, out);
 }
 
+static void put_pods(const struct collecting *collecting, struct strbuf *out)
+{
+	struct identifier_counts counts;
+
+	if (!collecting->identifier)
+		return;
+	counts = identifier_counts(collecting->identifier);
+	gpu_metrics_format_pods(&counts, out);
+}
+
 static void take_metrics(void *context, struct str text)
 {
 	struct collecting *collecting = context;
@@ -101,6 +113,7 @@ static void take_metrics(void *context, struct str text)
 	strbuf_reset(&collecting->text);
 	strbuf_add_str(&collecting->text, text);
 	put_pushes(collecting, &collecting->text);
+	put_pods(collecting, &collecting->text);
 	if (!strbuf_overflowed(&collecting->text))
 		process->metrics(process->context, strbuf_view(&collecting->text));
 }
@@ -121,21 +134,26 @@ static int wait_without(struct collecting *collecting, const struct error *why)
 	return 0;
 }
 
-static int open_kernel(const struct options *options, struct event_source *out, struct error *err)
+static int open_kernel(struct collecting *collecting, struct event_source *out, struct error *err)
 {
+	const struct options *options = collecting->process->options;
+
+	if (collector_identity_open(options, &collecting->identifier, err) < 0)
+		return -1;
 	return kernel_source_open(
 		&(struct kernel_source_options){
 			.storm_limit = options->collector_storm_limit < UINT32_MAX
 	                                       ? (uint32_t)options->collector_storm_limit
 	                                       : 0,
+			.namer = identifier_namer(collecting->identifier),
 		},
 		out, err);
 }
 
 /* A recording is shown again and again in `run`; else it is sent on once. */
-static int open_source(const struct collector_process *process, struct event_source *out,
-                       struct error *err)
+static int open_source(struct collecting *collecting, struct event_source *out, struct error *err)
 {
+	const struct collector_process *process = collecting->process;
 	const struct options *options = process->options;
 	struct event_source kernel;
 
@@ -145,8 +163,8 @@ static int open_source(const struct collector_process *process, struct event_sou
 		                                                              : RECORDED_AT_ONCE,
 		                            out, err);
 	if (!options->collector_record[0])
-		return open_kernel(options, out, err);
-	if (open_kernel(options, &kernel, err) < 0)
+		return open_kernel(collecting, out, err);
+	if (open_kernel(collecting, &kernel, err) < 0)
 		return -1;
 	return recording_tap_open(options->collector_record, &kernel, out, err);
 }
@@ -158,6 +176,7 @@ static int open_collector(struct collecting *collecting, struct error *err)
 		.interval_ns = options->collector_interval_ns,
 		.service_suffix = options->collector_service_suffix,
 		.cluster = options->collector_cluster,
+		.hostname = collector_identity_hostname(options),
 		.has_pid_label = options->collector_pid_label,
 		.python_internals = (enum python_internals)options->collector_python_internals,
 		.unnamed = options->collector_raw_addresses ? FRAME_UNNAMED_ADDRESS
@@ -169,7 +188,7 @@ static int open_collector(struct collecting *collecting, struct error *err)
 		.stop_descriptor = collecting->signals,
 	};
 
-	if (open_source(collecting->process, &wanted.source, err) < 0)
+	if (open_source(collecting, &wanted.source, err) < 0)
 		return -1;
 	return collector_open(&wanted, &collecting->collector, err);
 }
@@ -213,6 +232,7 @@ int collector_process_run(const struct collector_process *process)
 	push_queue_free(collecting.queue);
 	process->delivered(process->context);
 	collector_close(collecting.collector);
+	identifier_close(collecting.identifier);
 	if (collecting.signals >= 0)
 		(void)close(collecting.signals);
 	strbuf_fini(&collecting.text);

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "collector/python/python_stack.h"
 #include "profile/profile_type.h"
+#include "server/collector_identity.h"
 #include "storage/sqlite_store.h"
 
 #define NUMBER_TEXT_MAX 32 /* characters of a number; a guess */
@@ -40,6 +41,12 @@ static const struct word merges[] = {
 	{ NULL, 0 },
 };
 
+static const struct word kubernetes[] = {
+	{ "auto", COLLECTOR_KUBERNETES_AUTO },
+	{ "off", COLLECTOR_KUBERNETES_OFF },
+	{ NULL, 0 },
+};
+
 static const struct word internals[] = {
 	{ "mark", PYTHON_INTERNALS_MARK },
 	{ "drop", PYTHON_INTERNALS_DROP },
@@ -63,6 +70,7 @@ static const struct {
 	[OPTION_FORMAT] = { "logfmt|json", formats },
 	[OPTION_MERGE] = { "mean|sum|last|max", merges },
 	[OPTION_INTERNALS] = { "mark|drop", internals },
+	[OPTION_KUBERNETES] = { "auto|off", kubernetes },
 };
 
 const char *option_type_name(enum option_type type)
