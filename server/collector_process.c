@@ -1,7 +1,9 @@
 #include "server/collector_process.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -16,11 +18,13 @@
 #include "server/http/metrics_port.h"
 #include "server/http/notify.h"
 #include "server/options.h"
+#include "server/process_signals.h"
 #include "server/push/link_frame.h"
 
 #define RETRY_FIRST_NS    (500 * NS_PER_MS) /* guesses, as are the three below */
 #define RETRY_MOST_NS     (30 * NS_PER_S)
 #define LAST_MOMENTS_NS   (5 * NS_PER_S)
+#define DELIVERY_POLL_MS  50
 #define INTERVAL_LEAST_NS NS_PER_S
 #define INTERVAL_MOST_NS  (3600 * NS_PER_S)
 #define TEXT_MAX          LINK_METRICS_MAX /* the collector's, and what became of pushes */
@@ -49,15 +53,7 @@ int collector_process_check(const struct options *options, struct error *err)
 
 void collector_process_prepare(const struct options *options)
 {
-	sigset_t signals;
-
-	(void)sigemptyset(&signals);
-	(void)sigaddset(&signals, SIGTERM);
-	(void)sigaddset(&signals, SIGINT);
-	(void)sigaddset(&signals, SIGHUP);
-	/* before any thread starts: all inherit it */
-	(void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
-	(void)signal(SIGPIPE, SIG_IGN);
+	process_signals_block(NULL);
 	log_set_format((enum log_format)options->log_format);
 	log_set_level((enum log_level)options->log_level);
 	log_name_thread("collector");
@@ -198,8 +194,18 @@ static const char *what_is_watched(const struct options *options)
 	return options->collector_replay[0] ? "a recording, not this machine" : "the CUDA driver";
 }
 
+/* To end, before it has begun. */
+static bool is_told(const struct collecting *collecting)
+{
+	struct pollfd told = { .fd = collecting->signals, .events = POLLIN };
+
+	return poll(&told, 1, 0) == 1;
+}
+
 static int collect(struct collecting *collecting, struct error *err)
 {
+	if (is_told(collecting))
+		return 0;
 	if (open_collector(collecting, err) < 0)
 		return collecting->process->role == COLLECTOR_OF_RUN && err->code != ERROR_INVALID
 		               ? wait_without(collecting, err)
@@ -209,6 +215,16 @@ static int collect(struct collecting *collecting, struct error *err)
 	if (collecting->process->role == COLLECTOR_ALONE)
 		notify_send("READY=1");
 	return collector_run(collecting->collector, err);
+}
+
+/* A recording that has ended has all the time that its server takes; whoever stops us, not. */
+static void wait_for_delivery(const struct collecting *collecting)
+{
+	struct pollfd told = { .fd = collecting->signals, .events = POLLIN };
+
+	while (push_queue_counts(collecting->queue).waiting > 0 &&
+	       poll(&told, 1, DELIVERY_POLL_MS) == 0)
+		continue;
 }
 
 int collector_process_run(const struct collector_process *process)
@@ -229,6 +245,8 @@ int collector_process_run(const struct collector_process *process)
 		status = collect(&collecting, &err);
 	if (status < 0)
 		log_error("%s", err.message);
+	else
+		wait_for_delivery(&collecting);
 	push_queue_free(collecting.queue);
 	process->delivered(process->context);
 	collector_close(collecting.collector);

@@ -21,6 +21,17 @@ static void keep_port(void *context)
 	(void)context; /* it answers until the end */
 }
 
+/* The exit status of what could not be opened. */
+static int complain(const struct error *err)
+{
+	if (err->code == ERROR_INVALID) {
+		(void)fprintf(stderr, "vramscope: %s\n", err->message);
+		return EXIT_USAGE;
+	}
+	log_error("%s", err->message);
+	return 1;
+}
+
 static int collect(const struct options *options)
 {
 	CLEANUP(push_http_freep) struct push_http *http = NULL;
@@ -28,14 +39,12 @@ static int collect(const struct options *options)
 	struct error err = { 0 };
 
 	if (push_http_open(options->push_url, options->push_tenant, &http, &err) < 0) {
-		log_error("-push.url: %s", err.message);
-		return EXIT_USAGE;
+		(void)error_context(&err, "-push.url");
+		return complain(&err);
 	}
 	if (options->metrics_listen[0]) {
-		if (metrics_port_open(options->metrics_listen, &port, &err) < 0) {
-			log_error("%s", err.message);
-			return 1;
-		}
+		if (metrics_port_open(options->metrics_listen, &port, &err) < 0)
+			return complain(&err);
 		log_info("metrics on port %u", metrics_port_number(port));
 	}
 	return collector_process_run(&(struct collector_process){
@@ -61,10 +70,8 @@ int command_collector(int argc, char **argv)
 		            stderr);
 		return EXIT_USAGE;
 	}
-	if (collector_process_check(options, &err) < 0) {
-		(void)fprintf(stderr, "vramscope: %s\n", err.message);
-		return EXIT_USAGE;
-	}
+	if (collector_process_check(options, &err) < 0)
+		return complain(&err);
 	collector_process_prepare(options);
 	return collect(options);
 }

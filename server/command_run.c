@@ -3,13 +3,16 @@
  *
  *	options -> socket pair -> fork
  *	parent: gives its privileges up, serves; stores what comes over the link
- *	child:  keeps them, opens no port, reads nothing that came over the network
+ *	child:  waits until it serves; keeps them, opens no port, reads nothing that came over
+ *	        the network
  *
  * Whoever ends first, the other drains and ends too.
  */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -21,7 +24,9 @@
 #include "server/collector_process.h"
 #include "server/command.h"
 #include "server/command_options.h"
+#include "server/port_file.h"
 #include "server/privileges.h"
+#include "server/process_signals.h"
 #include "server/push/link_receiver.h"
 #include "server/push/link_sender.h"
 #include "server/server_process.h"
@@ -58,11 +63,32 @@ static void close_link(void *context)
 	link->sender = NULL;
 }
 
+/*
+ * The other half says when it serves, and on which port; it might not be able to write
+ * where we are.
+ */
+static int wait_for_server(const struct halves *halves, bool *out_serves, struct error *err)
+{
+	const char *path = halves->options->http_port_file;
+	uint16_t port;
+
+	*out_serves = link_wait_for_start(halves->fd, &port);
+	return *out_serves && path[0] ? port_file_write(path, port, err) : 0;
+}
+
 static int run_collector(const struct halves *halves)
 {
 	struct link_end link;
+	struct error err = { 0 };
+	bool serves;
 
 	collector_process_prepare(halves->options);
+	if (wait_for_server(halves, &serves, &err) < 0) {
+		log_error("%s", err.message);
+		return 1;
+	}
+	if (!serves)
+		return 0; /* it has said why */
 	link.sender = link_sender_new(&(struct link_sender_options){
 		.fd = halves->fd,
 		.stop = collector_process_stop,
@@ -83,16 +109,21 @@ static int run_server(const struct halves *halves)
 {
 	CLEANUP(link_receiver_freep) struct link_receiver *receiver = NULL;
 	struct server_companion companion;
+	struct error kept;
 	char store[PATH_MAX];
 	struct error err = { 0 };
 
 	receiver = link_receiver_new(halves->fd, halves->options->push_tenant);
-	if (privileges_drop(halves->options->storage_path, store, &err) < 0) {
+	if (privileges_drop(halves->options->storage_path, store, &kept, &err) < 0) {
 		log_error("giving privileges up: %s", err.message);
 		return 1;
 	}
+	if (kept.code != ERROR_NONE)
+		log_warn("the half that serves stays user 0, without capabilities: %s",
+		         kept.message);
 	/* where it is opened; the option itself stays what it is, also when it is read again */
 	halves->options->storage_path = store;
+	halves->options->http_port_file = ""; /* the other half writes it */
 	companion = link_receiver_companion(receiver);
 	return server_process_run(&(struct server_process){
 		.options = halves->options,
@@ -102,20 +133,29 @@ static int run_server(const struct halves *halves)
 	});
 }
 
+/* Its exit status, as ours. */
+static int judge(int status)
+{
+	if (WIFSIGNALED(status))
+		log_error("the collector half was killed by signal %d", WTERMSIG(status));
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
 /* The link is closed: the other half ends by itself. */
-static void wait_for(pid_t child)
+static int wait_for(pid_t child)
 {
 	const int process = (int)syscall(SYS_pidfd_open, child, 0);
 	struct pollfd ended = { .fd = process, .events = POLLIN };
 	int status = 0;
 
 	if (process < 0)
-		return;
+		return 0;
 	if (poll(&ended, 1, CHILD_WAIT_MS) == 1)
 		(void)waitpid(child, &status, 0);
 	else
 		log_warn("the collector half has not ended yet; leaving it");
 	(void)close(process);
+	return judge(status);
 }
 
 static int run_both(struct options *options, int argc, char **argv)
@@ -124,11 +164,13 @@ static int run_both(struct options *options, int argc, char **argv)
 	int link[2];
 	pid_t child;
 	int status;
+	int other;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, link) < 0) {
 		log_error("making the link of both halves: %s", strerrordesc_np(errno));
 		return 1;
 	}
+	process_signals_block(NULL); /* both halves end in order, from the first moment on */
 	child = fork();
 	if (child < 0) {
 		log_error("starting the collector half: %s", strerrordesc_np(errno));
@@ -139,8 +181,8 @@ static int run_both(struct options *options, int argc, char **argv)
 	if (child == 0)
 		return run_collector(&halves);
 	status = run_server(&halves);
-	wait_for(child);
-	return status;
+	other = wait_for(child);
+	return status != 0 ? status : other;
 }
 
 int command_run(int argc, char **argv)

@@ -126,20 +126,28 @@ static struct identity ordinary_user(void)
 	return (struct identity){ NOBODY, NOBODY };
 }
 
-/* Whom the folder belongs to from now on. */
-static int settle_owner(int fd, const char *store, struct identity *out, struct error *err)
+/* Whom the folder is to belong to. */
+static int choose_owner(int fd, const char *store, struct identity *out, struct error *err)
 {
 	struct stat stat;
 
 	if (fstat(fd, &stat) < 0)
 		return error_set_errno(err, errno, "%s", store);
-	*out = (struct identity){ stat.st_uid, stat.st_gid };
+	*out = stat.st_uid != 0 ? (struct identity){ stat.st_uid, stat.st_gid } : ordinary_user();
+	return 0;
+}
+
+static int give_folder(int fd, const char *store, struct identity to, struct error *err)
+{
+	struct stat stat;
+
+	if (fstat(fd, &stat) < 0)
+		return error_set_errno(err, errno, "%s", store);
 	if (stat.st_uid != 0)
 		return 0;
-	*out = ordinary_user();
 	if (check_folder(fd, store, err) < 0)
 		return -1;
-	return give(fd, ".", *out, STORE_DEPTH, err);
+	return give(fd, ".", to, STORE_DEPTH, err);
 }
 
 /* ---- the mount namespace ---- */
@@ -164,6 +172,73 @@ static int bind_store(int fd, struct error *err)
 	return 0;
 }
 
+/* ---- what may be done ---- */
+
+static int need_capabilities(struct error *err)
+{
+	static const struct {
+		int number;
+		const char *name;
+	} needed[] = {
+		{ CAP_CHOWN, "CAP_CHOWN" },         { CAP_SETGID, "CAP_SETGID" },
+		{ CAP_SETUID, "CAP_SETUID" },       { CAP_SETPCAP, "CAP_SETPCAP" },
+		{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN" },
+	};
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+
+	if (syscall(SYS_capget, &head, data) < 0)
+		return error_set_errno(err, errno, "capabilities");
+	for (size_t i = 0; i < ARRAY_LENGTH(needed); i++) {
+		const int number = needed[i].number;
+
+		if (!(data[CAP_TO_INDEX(number)].effective & CAP_TO_MASK(number)))
+			return error_set(err, ERROR_FORBIDDEN, "%s is missing", needed[i].name);
+	}
+	return 0;
+}
+
+/* In a map of a user namespace: lines of first id inside, first outside, count. */
+static bool is_mapped(const char *map, unsigned long id)
+{
+	FILE *file = fopen(map, "re");
+	unsigned long first;
+	unsigned long count;
+	bool found = !file; /* a kernel without them: every id exists */
+
+	/* NOLINTNEXTLINE(cert-err34-c): of the kernel */
+	while (!found && fscanf(file, "%lu %*u %lu", &first, &count) == 2)
+		found = id >= first && id - first < count;
+	if (file)
+		(void)fclose(file);
+	return found;
+}
+
+/* A user namespace that an ordinary user has made forbids it. */
+static bool may_set_groups(void)
+{
+	char text[16] = "";
+	FILE *file = fopen("/proc/self/setgroups", "re");
+
+	if (file && !fgets(text, sizeof(text), file))
+		text[0] = '\0';
+	if (file)
+		(void)fclose(file);
+	return strncmp(text, "deny", 4) != 0;
+}
+
+static int need_identity(struct identity to, struct error *err)
+{
+	if (!is_mapped("/proc/self/uid_map", to.user) || !is_mapped("/proc/self/gid_map", to.group))
+		return error_set(err, ERROR_FORBIDDEN,
+		                 "this user namespace has no user %u with group %u", to.user,
+		                 to.group);
+	if (!may_set_groups())
+		return error_set(err, ERROR_FORBIDDEN,
+		                 "this user namespace lets no process leave its groups");
+	return 0;
+}
+
 /* ---- what goes ---- */
 
 /* Nobody whom we might become gets them back. */
@@ -175,6 +250,7 @@ static int drop_bounds(struct error *err)
 	return 0;
 }
 
+/* With the inheritable ones the ambient ones go, too. */
 static int drop_capabilities(struct error *err)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -193,31 +269,51 @@ static int become(struct identity to, struct error *err)
 	return 0;
 }
 
-static int drop_as_root(const char *store, char path[static PATH_MAX], struct error *err)
+/* What takes nothing back that others see: whoever may not do it stays who it is. */
+static int prepare(int fd, struct identity to, struct error *err)
+{
+	if (need_identity(to, err) < 0)
+		return -1;
+	return bind_store(fd, err);
+}
+
+static int hand_over(int fd, const char *store, struct identity to, struct error *err)
+{
+	if (give_folder(fd, store, to, err) < 0 || drop_bounds(err) < 0)
+		return -1;
+	return become(to, err);
+}
+
+static int become_other(const char *store, char path[static PATH_MAX], struct error *kept,
+                        struct error *err)
 {
 	CLEANUP(close_p) int fd = -1;
 	struct identity to = { NOBODY, NOBODY };
 
-	if (leave_mounts(err) < 0)
-		return -1;
+	if (need_capabilities(kept) < 0 || leave_mounts(kept) < 0)
+		return 0;
 	if (mkdir(store, FOLDER_MODE) < 0 && errno != EEXIST)
 		return error_set_errno(err, errno, "%s", store);
 	fd = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return error_set_errno(err, errno, "%s", store);
-	if (settle_owner(fd, store, &to, err) < 0 || bind_store(fd, err) < 0)
+	if (choose_owner(fd, store, &to, err) < 0)
 		return -1;
+	if (prepare(fd, to, kept) < 0)
+		return 0;
 	(void)snprintf(path, PATH_MAX, "%s", MOUNT_PLACE);
-	if (drop_bounds(err) < 0 || become(to, err) < 0)
-		return -1;
-	return drop_capabilities(err);
+	return hand_over(fd, store, to, err);
 }
 
-int privileges_drop(const char *store, char path[static PATH_MAX], struct error *err)
+int privileges_drop(const char *store, char path[static PATH_MAX], struct error *kept,
+                    struct error *err)
 {
+	*kept = (struct error){ 0 };
 	if (snprintf(path, PATH_MAX, "%s", store) >= PATH_MAX)
 		return error_set(err, ERROR_INVALID, "-storage.path is too long");
-	if (geteuid() == 0 && drop_as_root(store, path, err) < 0)
+	if (geteuid() == 0 && become_other(store, path, kept, err) < 0)
+		return -1;
+	if (drop_capabilities(err) < 0)
 		return -1;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return error_set_errno(err, errno, "no new privileges");

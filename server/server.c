@@ -1,7 +1,5 @@
 #include "server/server.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +15,7 @@
 #include "server/http/listener.h"
 #include "server/http/notify.h"
 #include "server/options.h"
+#include "server/port_file.h"
 #include "server/version.h"
 
 #define DRAIN_POLL_NS   (5 * NS_PER_MS)
@@ -183,34 +182,19 @@ struct worker_pool *server_pool(const struct server *server)
 	return server->pool;
 }
 
-/* A file that is there is whole: written beside and renamed. */
-static int write_port_file(const char *path, uint16_t port, struct error *err)
+uint16_t server_port(const struct server *server)
 {
-	char beside[4096];
-	char text[16];
-	const int length = snprintf(text, sizeof(text), "%u\n", port);
-	int fd;
-	bool is_written;
-
-	if (snprintf(beside, sizeof(beside), "%s.tmp", path) >= (int)sizeof(beside))
-		return error_set(err, ERROR_INVALID, "-server.http-port-file is too long");
-	fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return error_set_errno(err, errno, "%s", beside);
-	is_written = write(fd, text, (size_t)length) == length;
-	if (close(fd) < 0 || !is_written || rename(beside, path) < 0)
-		return error_set_errno(err, errno, "%s", path);
-	return 0;
+	return listener_port(server->listener);
 }
 
 int server_announce(const struct server *server, struct error *err)
 {
 	const struct options *options = server->options;
-	const uint16_t port = listener_port(server->listener);
+	const uint16_t port = server_port(server);
 	const char *address = options->http_listen_address;
 	const bool is_ipv6 = strchr(address, ':') != NULL;
 
-	if (options->http_port_file[0] && write_port_file(options->http_port_file, port, err) < 0)
+	if (options->http_port_file[0] && port_file_write(options->http_port_file, port, err) < 0)
 		return -1;
 	log_info("vramscope %s listens on http://%s%s%s:%u%s, store in %s", version_text(),
 	         is_ipv6 ? "[" : "", address[0] ? address : "localhost", is_ipv6 ? "]" : "", port,

@@ -10,6 +10,8 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 #include "base/cleanup.h"
 #include "base/error.h"
 
@@ -27,6 +29,9 @@ int server_open(const struct options *options, struct server **out, struct error
  * -server.http-port-file.
  */
 int server_announce(const struct server *server, struct error *err);
+
+/* Where it listens. */
+uint16_t server_port(const struct server *server);
 
 struct app *server_app(const struct server *server);
 struct worker_pool *server_pool(const struct server *server);

@@ -9,6 +9,7 @@
 #include "server/app.h"
 #include "server/http/notify.h"
 #include "server/options.h"
+#include "server/process_signals.h"
 #include "server/server.h"
 
 /* ---- signals ---- */
@@ -70,17 +71,6 @@ static void raise_descriptors(void)
 		log_warn("the limit of open files stays where it is");
 }
 
-static void block_signals(sigset_t *signals)
-{
-	(void)sigemptyset(signals);
-	(void)sigaddset(signals, SIGTERM);
-	(void)sigaddset(signals, SIGINT);
-	(void)sigaddset(signals, SIGHUP);
-	/* before any thread starts: all inherit it, and sigwait() alone takes them */
-	(void)pthread_sigmask(SIG_BLOCK, signals, NULL);
-	(void)signal(SIGPIPE, SIG_IGN);
-}
-
 void server_process_stop(void)
 {
 	(void)kill(getpid(), SIGTERM);
@@ -115,7 +105,7 @@ int server_process_run(struct server_process *process)
 	struct error err = { 0 };
 	sigset_t signals;
 
-	block_signals(&signals);
+	process_signals_block(&signals);
 	raise_descriptors(); /* the store asks how many there are */
 	set_log(process->options);
 	if (server_open(process->options, &process->server, &err) == 0) {

@@ -98,7 +98,7 @@ static int split(struct str address, char host[static HOST_BYTES], const char **
 
 	if (str_starts_with(name, STR("[")) && str_ends_with(name, STR("]")))
 		name = (struct str){ name.data + 1, name.length - 2 };
-	if (!colon || name.length >= HOST_BYTES ||
+	if (!colon || memchr(name.data, '[', name.length) || name.length >= HOST_BYTES ||
 	    !str_to_u64(str_skip(address, (size_t)(colon + 1 - address.data)), UINT16_MAX, &number))
 		return error_set(err, ERROR_INVALID, "-metrics.listen=%.*s: HOST:PORT is expected",
 		                 STR_ARGS(str_first(address, HOST_BYTES)));

@@ -84,6 +84,8 @@ static ssize_t read_full(int fd, void *data, size_t length, struct error *err)
 
 		if (got < 0 && errno == EINTR)
 			continue;
+		if (got < 0 && errno == ECONNRESET) /* it left before it had read everything */
+			break;
 		if (got < 0)
 			return error_set_errno(err, errno, "read from the other half");
 		if (got == 0)

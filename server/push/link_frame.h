@@ -3,8 +3,9 @@
  *
  *	u32 length   u8 kind   u64 sequence   `length` bytes        (little-endian)
  *
- * Shape    the collector half sends LINK_PUSH (a push.v1 message) and, once a tick,
- *          LINK_METRICS (Prometheus text; its sign of life). Each push is answered by
+ * Shape    the server half sends LINK_START when it serves, with its port as u16. The
+ *          collector half begins then; it sends LINK_PUSH (a push.v1 message) and, once a
+ *          tick, LINK_METRICS (Prometheus text; its sign of life). Each push is answered by
  *          LINK_ANSWER with its sequence and, as u32, the status that the route would
  *          have answered over HTTP. The server half sends LINK_STOP: flush, and go.
  * Errors   ERROR_CORRUPT for an unknown kind and a length over LINK_BYTES_MAX, ERROR_IO.
@@ -26,6 +27,7 @@ enum link_kind {
 	LINK_METRICS,
 	LINK_ANSWER,
 	LINK_STOP,
+	LINK_START,
 	LINK_KIND_COUNT,
 };
 

@@ -174,7 +174,7 @@ static void *run(void *context)
 	if (more < 0)
 		log_error("link: %s", err.message);
 	if (!atomic_load(&receiver->is_stopping)) {
-		log_error("the collector half has ended; stopping");
+		log_info("the collector half has ended; stopping");
 		server_process_stop();
 	}
 	pthread_mutex_lock(&receiver->mutex);
@@ -189,6 +189,7 @@ static void *run(void *context)
 static int begin(void *context, struct server *server, struct error *err)
 {
 	struct link_receiver *receiver = context;
+	const uint16_t port = server_port(server);
 	int number;
 
 	receiver->server = server;
@@ -197,6 +198,9 @@ static int begin(void *context, struct server *server, struct error *err)
 		return error_set_errno(err, number, "starting the link");
 	receiver->more_metrics = (struct text_source){ add_metrics, receiver };
 	atomic_store(&server_app(server)->more_metrics, &receiver->more_metrics);
+	pthread_mutex_lock(&receiver->mutex);
+	send_frame(receiver, LINK_START, 0, str_make(&port, sizeof(port)));
+	pthread_mutex_unlock(&receiver->mutex);
 	return 0;
 }
 

@@ -3,15 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/http_client.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "server/push/push_message.h"
 
-#define URL_BYTES_MAX    8192
-#define ANSWER_BYTES_MAX ((size_t)64 << 10)
-#define ANSWER_TEXT_MAX  200
-#define TIMEOUT_MS       30000
+#define URL_BYTES_MAX      8192
+#define ANSWER_BYTES_MAX   ((size_t)64 << 10)
+#define ANSWER_TEXT_MAX    200
+#define TIMEOUT_MS         30000
+#define RETRY_AFTER_MOST_S 300 /* a guess: whoever asks for more is asked before */
 
 struct push_http {
 	struct http_client *client;
@@ -29,6 +31,17 @@ void push_http_free(struct push_http *http)
 	free(http);
 }
 
+/* A route follows it, and it stands in the log. */
+static int check_url(const char *url, struct error *err)
+{
+	if (strpbrk(url, "@?#"))
+		return error_set(
+			err, ERROR_INVALID,
+			"a URL with '@', '?' or '#': http://HOST:PORT is expected, without "
+			"password and query");
+	return http_client_check_url(url, err);
+}
+
 int push_http_open(const char *url, const char *tenant, struct push_http **out, struct error *err)
 {
 	CLEANUP(push_http_freep) struct push_http *http = mem_zalloc(1, sizeof(*http));
@@ -36,17 +49,10 @@ int push_http_open(const char *url, const char *tenant, struct push_http **out, 
 
 	strbuf_init(&http->url, URL_BYTES_MAX);
 	strbuf_init(&http->tenant_header, URL_BYTES_MAX);
+	if (check_url(url, err) < 0)
+		return -1;
 	while (str_ends_with(text, STR("/")))
 		text.length--;
-	if (!str_starts_with(text, STR("http://")) && !str_starts_with(text, STR("https://")))
-		return error_set(err, ERROR_INVALID, "'%s' is no URL: http://HOST:PORT", url);
-	/* a route follows it, and it stands in the log */
-	if (str_find(text, STR("@")) >= 0 || str_find(text, STR("?")) >= 0 ||
-	    str_find(text, STR("#")) >= 0)
-		return error_set(
-			err, ERROR_INVALID,
-			"a URL with '@', '?' or '#': http://HOST:PORT is expected, without "
-			"password and query");
 	strbuf_add_str(&http->url, text);
 	strbuf_add_text(&http->url, PUSH_MESSAGE_PATH);
 	if (*tenant)
@@ -60,42 +66,69 @@ int push_http_open(const char *url, const char *tenant, struct push_http **out, 
 	return 0;
 }
 
-static enum push_outcome judge(const struct push_http *http, int status, struct str answer,
-                               struct error *err)
+/* Not before it was asked for, as long as that is within reason. */
+static struct push_answer try_again(int64_t retry_after_s)
 {
-	if (status >= 200 && status < 300)
-		return PUSH_DELIVERED;
-	(void)error_set(err, ERROR_UNAVAILABLE, "%s answered %d: %.*s", http->url.data, status,
-	                STR_ARGS(str_trim(str_first(answer, ANSWER_TEXT_MAX))));
-	if (status == 408 || status == 429 || (status >= 500 && status != 501))
-		return PUSH_RETRY;
-	return PUSH_REFUSED;
+	return (struct push_answer){
+		.outcome = PUSH_RETRY,
+		.pause_ns =
+			(retry_after_s < RETRY_AFTER_MOST_S ? retry_after_s : RETRY_AFTER_MOST_S) *
+			NS_PER_S,
+	};
 }
 
-static enum push_outcome deliver(void *context, struct str request, struct error *err)
+static struct push_answer judge(const struct push_http *http,
+                                const struct http_client_answer *answer, struct str text,
+                                struct error *err)
+{
+	const int status = answer->status;
+	const bool is_redirect = status >= 300 && status < 400;
+
+	if (status >= 200 && status < 300)
+		return (struct push_answer){ .outcome = PUSH_DELIVERED };
+	(void)error_set(err, ERROR_UNAVAILABLE, "%s answered %d: %.*s", http->url.data, status,
+	                STR_ARGS(is_redirect ? STR("redirects are not followed")
+	                                     : str_trim(str_first(text, ANSWER_TEXT_MAX))));
+	if (status == 408 || status == 429 || (status >= 500 && status != 501))
+		return try_again(answer->retry_after_s);
+	return (struct push_answer){ .outcome = PUSH_REFUSED };
+}
+
+/* An answer that is too large, late or cut short has a status all the same. */
+static struct push_answer deliver(void *context, struct str request, struct error *err)
 {
 	const struct push_http *http = context;
 	const char *headers[] = { "Content-Type: " PUSH_MESSAGE_TYPE,
 		                  http->tenant_header.length > 0 ? http->tenant_header.data : NULL,
 		                  NULL };
-	CLEANUP(strbuf_fini) struct strbuf answer;
-	int status = 0;
+	const struct http_client_request post = { .method = "POST",
+		                                  .url = http->url.data,
+		                                  .headers = headers,
+		                                  .body = request,
+		                                  .timeout_ms = TIMEOUT_MS };
+	CLEANUP(strbuf_fini) struct strbuf text;
+	struct http_client_answer answer;
+	int status;
+	int result;
 
-	strbuf_init(&answer, ANSWER_BYTES_MAX);
-	if (http_client_do(http->client,
-	                   &(struct http_client_request){ .method = "POST",
-	                                                  .url = http->url.data,
-	                                                  .headers = headers,
-	                                                  .body = request,
-	                                                  .timeout_ms = TIMEOUT_MS },
-	                   &answer, &status, err) < 0) {
+	strbuf_init(&text, ANSWER_BYTES_MAX);
+	result = http_client_do(http->client, &post, &text, &status, err);
+	answer = http_client_last(http->client);
+	if (answer.status != 0)
+		return judge(http, &answer, strbuf_view(&text), err);
+	if (result < 0)
 		(void)error_context(err, "%s", http->url.data);
-		return PUSH_RETRY;
-	}
-	return judge(http, status, strbuf_view(&answer), err);
+	return (struct push_answer){ .outcome = PUSH_RETRY };
+}
+
+static void cancel(void *context)
+{
+	const struct push_http *http = context;
+
+	http_client_cancel(http->client);
 }
 
 struct push_transport push_http_transport(struct push_http *http)
 {
-	return (struct push_transport){ .deliver = deliver, .context = http };
+	return (struct push_transport){ .deliver = deliver, .cancel = cancel, .context = http };
 }

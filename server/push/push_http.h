@@ -1,9 +1,10 @@
 /*
  * A transport of push_queue.h: POST to a Pyroscope-compatible server.
  *
- * Errors   of delivering: nobody answers, 408, 429 and 5xx but 501 are worth another try;
- *          any other status is a refusal. Of the answer only its status counts.
- * Threads  the queue's.
+ * Errors   of delivering: nobody answers, 408, 429 and 5xx but 501 are worth another try,
+ *          not before Retry-After where that is minutes at most; any other status is a
+ *          refusal. Of the answer only its status counts, whatever comes behind it.
+ * Threads  the queue's; any cancels.
  */
 #pragma once
 
@@ -13,7 +14,7 @@ struct push_http;
 
 /*
  * `url` is the server's, without the route; `tenant` may be empty. ERROR_INVALID for what
- * is no http or https URL.
+ * is no http or https URL, and for one with a password, a query or a fragment.
  */
 int push_http_open(const char *url, const char *tenant, struct push_http **out, struct error *err);
 void push_http_free(struct push_http *http);

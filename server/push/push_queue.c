@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -31,7 +32,9 @@ struct push_queue {
 	struct push_item *oldest;
 	struct push_item **newest; /* where the next one is linked in */
 	struct push_queue_counts counts;
+	size_t tried_bytes;   /* of the one that is tried now; it waits no more */
 	int64_t stop_mono_ns; /* 0: not told to stop */
+	bool has_ended;       /* the thread: it may be joined at once */
 };
 
 /* ---- what waits ---- */
@@ -74,7 +77,7 @@ void push_queue_add(struct push_queue *queue, struct str request)
 	dropped = queue->counts.dropped;
 	put(queue, item);
 	dropped = queue->counts.dropped - dropped;
-	pthread_cond_signal(&queue->changed);
+	pthread_cond_broadcast(&queue->changed);
 	pthread_mutex_unlock(&queue->mutex);
 	if (dropped > 0)
 		log_rarely(LOG_WARN, "profiles wait for their server: the oldest were dropped");
@@ -86,6 +89,8 @@ struct push_queue_counts push_queue_counts(struct push_queue *queue)
 
 	pthread_mutex_lock(&queue->mutex);
 	counts = queue->counts;
+	counts.waiting += queue->tried_bytes > 0;
+	counts.waiting_bytes += queue->tried_bytes;
 	pthread_mutex_unlock(&queue->mutex);
 	return counts;
 }
@@ -106,50 +111,66 @@ static bool is_over(const struct push_queue *queue)
 	return queue->stop_mono_ns != 0 && clock_mono_ns() >= queue->stop_mono_ns;
 }
 
-/* A pause that ends early when there is no time left. The mutex is held. */
+/* A pause, which the word to stop ends early: then every moment counts. */
 static void pause_for(struct push_queue *queue, int64_t ns)
 {
-	const int64_t end = clock_mono_ns() + ns;
+	const int64_t now = clock_mono_ns();
+	const int64_t end = ns < INT64_MAX - now ? now + ns : INT64_MAX;
+
+	while (clock_mono_ns() < end && queue->stop_mono_ns == 0)
+		wait_until(queue, end);
+}
+
+/* The last pauses are short: each that is cut by the end was worth a try. */
+static void pause_at_end(struct push_queue *queue)
+{
+	const int64_t end = clock_mono_ns() + queue->options.retry_first_ns;
 
 	while (clock_mono_ns() < end && !is_over(queue))
-		wait_until(queue, queue->stop_mono_ns != 0 && queue->stop_mono_ns < end
-		                          ? queue->stop_mono_ns
-		                          : end);
+		wait_until(queue, queue->stop_mono_ns < end ? queue->stop_mono_ns : end);
+}
+
+/* One try, without the mutex, which is held on both ends. */
+static struct push_answer try_once(struct push_queue *queue, const struct push_item *item)
+{
+	const struct push_transport *transport = &queue->options.transport;
+	struct error err = { 0 };
+	struct push_answer answer;
+
+	pthread_mutex_unlock(&queue->mutex);
+	answer = transport->deliver(transport->context, str_make(item->bytes, item->length), &err);
+	if (answer.outcome != PUSH_DELIVERED && err.code != ERROR_CANCELLED)
+		log_rarely(LOG_WARN, "push: %s; %s", err.message,
+		           answer.outcome == PUSH_RETRY ? "it is tried again"
+		                                        : "what was sent is dropped");
+	pthread_mutex_lock(&queue->mutex);
+	return answer;
 }
 
 /* Tries until it is delivered, refused, or too late. The mutex is held on both ends. */
 static void deliver(struct push_queue *queue, const struct push_item *item)
 {
-	const struct push_transport *transport = &queue->options.transport;
 	int64_t pause = queue->options.retry_first_ns;
+	struct push_answer answer;
+	unsigned int failures = 0;
 
-	for (;;) {
-		struct error err = { 0 };
-		enum push_outcome outcome;
-
-		pthread_mutex_unlock(&queue->mutex);
-		outcome = transport->deliver(transport->context,
-		                             str_make(item->bytes, item->length), &err);
-		if (outcome != PUSH_DELIVERED)
-			log_rarely(LOG_WARN, "push: %s", err.message);
-		pthread_mutex_lock(&queue->mutex);
-		if (outcome == PUSH_DELIVERED) {
-			queue->counts.delivered++;
-			return;
-		}
-		if (outcome == PUSH_REFUSED) {
-			queue->counts.refused++;
-			return;
-		}
+	while ((answer = try_once(queue, item)).outcome == PUSH_RETRY) {
+		failures++;
 		queue->counts.retried++;
-		pause_for(queue, pause);
-		if (is_over(queue)) {
-			queue->counts.dropped++;
+		if (queue->stop_mono_ns == 0)
+			pause_for(queue, answer.pause_ns > pause ? answer.pause_ns : pause);
+		else
+			pause_at_end(queue);
+		if (is_over(queue))
 			return;
-		}
 		pause = pause * 2 < queue->options.retry_most_ns ? pause * 2
 		                                                 : queue->options.retry_most_ns;
 	}
+	queue->counts.delivered += answer.outcome == PUSH_DELIVERED;
+	queue->counts.refused += answer.outcome == PUSH_REFUSED;
+	queue->tried_bytes = 0;
+	if (answer.outcome == PUSH_DELIVERED && failures > 0)
+		log_rarely(LOG_INFO, "push: delivered, failures before: %u", failures);
 }
 
 static void *run(void *context)
@@ -166,9 +187,12 @@ static void *run(void *context)
 
 		struct push_item *item = take(queue);
 
+		queue->tried_bytes = item->length;
 		deliver(queue, item);
 		free(item);
 	}
+	queue->has_ended = true;
+	pthread_cond_broadcast(&queue->changed);
 	pthread_mutex_unlock(&queue->mutex);
 	return NULL;
 }
@@ -194,17 +218,35 @@ struct push_queue *push_queue_new(const struct push_queue_options *options)
 	return queue;
 }
 
-void push_queue_free(struct push_queue *queue)
+/* Whether the thread has ended in the time that it was given. */
+static bool ends_in_time(struct push_queue *queue)
 {
-	if (!queue)
-		return;
+	bool has_ended;
+
 	pthread_mutex_lock(&queue->mutex);
 	queue->stop_mono_ns = clock_mono_ns() + queue->options.last_moments_ns;
-	pthread_cond_signal(&queue->changed);
+	pthread_cond_broadcast(&queue->changed);
+	while (!queue->has_ended && !is_over(queue))
+		wait_until(queue, queue->stop_mono_ns);
+	has_ended = queue->has_ended;
 	pthread_mutex_unlock(&queue->mutex);
+	return has_ended;
+}
+
+void push_queue_free(struct push_queue *queue)
+{
+	const struct push_transport *transport;
+	size_t lost;
+
+	if (!queue)
+		return;
+	transport = &queue->options.transport;
+	if (!ends_in_time(queue) && transport->cancel)
+		transport->cancel(transport->context);
 	pthread_join(queue->thread, NULL);
-	if (queue->counts.waiting > 0)
-		log_warn("%zu pushes were not delivered", queue->counts.waiting);
+	lost = queue->counts.waiting + (queue->tried_bytes > 0);
+	if (lost > 0)
+		log_warn("%zu pushes were not delivered", lost);
 	while (queue->oldest)
 		free(take(queue));
 	pthread_cond_destroy(&queue->changed);

@@ -2,8 +2,9 @@
  * Encoded push requests on their way out, in order, by one thread.
  *
  * Shape    the thread takes the oldest, and tries it until it is delivered or refused;
- *          what waits is bounded in bytes, and over the bound the oldest is dropped. A
- *          retry sends the same bytes, so that a server which has stored them knows them.
+ *          what waits behind it is bounded in bytes, and over the bound the oldest is
+ *          dropped. A retry sends the same bytes, so that a server which has stored them
+ *          knows them.
  * Errors   none for who adds: what is lost is counted, and logged once a minute.
  * Threads  any thread adds and asks; the transport is called by the queue's thread only.
  */
@@ -23,9 +24,19 @@ enum push_outcome {
 	PUSH_REFUSED, /* will never be taken */
 };
 
-/* How one request is delivered. Fills *err but when it was. */
+struct push_answer {
+	enum push_outcome outcome;
+	int64_t pause_ns; /* PUSH_RETRY: not before that, as the other side says; or 0 */
+};
+
 struct push_transport {
-	enum push_outcome (*deliver)(void *context, struct str request, struct error *err);
+	/*
+	 * Delivers one request. Fills *err but when it was delivered; ERROR_CANCELLED is not
+	 * worth a word.
+	 */
+	struct push_answer (*deliver)(void *context, struct str request, struct error *err);
+	/* From another thread: there is no time left, what is under way ends soon. Or NULL. */
+	void (*cancel)(void *context);
 	void *context;
 };
 
@@ -34,11 +45,11 @@ struct push_queue_options {
 	size_t max_bytes;        /* of what waits */
 	size_t request_bytes;    /* of one request of the sink; 0: as usual */
 	int64_t retry_first_ns;  /* pause behind the first failure; doubles */
-	int64_t retry_most_ns;   /* and ends here */
+	int64_t retry_most_ns;   /* and ends here, but for what the other side asks for */
 	int64_t last_moments_ns; /* what push_queue_free() gives to what still waits */
 };
 
-/* Since the queue was made; `waiting` is now. */
+/* Since the queue was made; `waiting` is now, with what is being tried. */
 struct push_queue_counts {
 	uint64_t delivered;
 	uint64_t retried;
@@ -53,7 +64,10 @@ struct push_queue;
 struct push_queue *push_queue_new(const struct push_queue_options *options)
 	__attribute__((returns_nonnull));
 
-/* Delivers what waits, as long as last_moments_ns, and ends. NULL is fine. */
+/*
+ * Delivers what waits, as long as last_moments_ns, cancels what is under way then, and
+ * ends. NULL is fine.
+ */
 void push_queue_free(struct push_queue *queue);
 DEFINE_FREEP(push_queue)
 

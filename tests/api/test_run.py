@@ -38,13 +38,12 @@ sys.stdin.readline()
 
 
 class Run(harness.Server):
-    """Both halves. The half that serves may be another user, who must be able to write the port's number."""
+    """Both halves."""
 
     command = "run"
 
-    def __init__(self, *options):
-        super().__init__("-collector.interval=1s", *options)
-        os.chmod(self.folder, 0o777)
+    def __init__(self, *options, store=None):
+        super().__init__("-collector.interval=1s", *options, store=store)
 
     @property
     def collector_pid(self):
@@ -119,8 +118,12 @@ class Halves(unittest.TestCase):
         try:
             run.is_up()
             os.kill(run.collector_pid, signal.SIGKILL)
-            self.assertEqual(run.process.wait(60), 0)
+            self.assertEqual(run.process.wait(60), 1)  # a supervisor starts it again
             self.assertIn("the collector half has ended", run.log_text())
+            self.assertIn("the collector half was killed by signal 9", run.log_text())
+            run.start()
+            run.is_up()
+            self.assertEqual(run.stop(), 0)
         finally:
             run.close()
 

@@ -64,8 +64,9 @@ static void nothing_else_is_there(void **state)
 
 static void what_is_no_address_is_refused(void **state)
 {
-	static const char *const addresses[] = { "", "2224", "127.0.0.1:http", "127.0.0.1:70000",
-		                                 "nowhere.invalid:1" };
+	static const char *const addresses[] = {
+		"", "2224", "127.0.0.1:http", "127.0.0.1:70000", "[::1:80", "nowhere.invalid:1"
+	};
 	struct metrics_port *port = NULL;
 	struct error err;
 

@@ -18,19 +18,24 @@ struct script {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
 	enum push_outcome outcomes[TRIES_MAX]; /* of each try; PUSH_DELIVERED when not set */
+	int64_t pause_ns;                      /* asked for by each that is to be tried again */
 	char tries[TRIES_MAX][TEXT_MAX];
 	size_t count;
-	int is_held; /* tries wait until it is 0 */
+	int is_held;   /* tries wait until it is 0 */
+	int is_trying; /* one waits */
 };
 
-static enum push_outcome deliver(void *context, struct str request, struct error *err)
+static struct push_answer deliver(void *context, struct str request, struct error *err)
 {
 	struct script *script = context;
 	enum push_outcome outcome;
 
 	pthread_mutex_lock(&script->mutex);
+	script->is_trying = 1;
+	pthread_cond_broadcast(&script->changed);
 	while (script->is_held)
 		pthread_cond_wait(&script->changed, &script->mutex);
+	script->is_trying = 0;
 	assert_true(script->count < TRIES_MAX && request.length < TEXT_MAX);
 	memcpy(script->tries[script->count], request.data, request.length);
 	outcome = script->outcomes[script->count++];
@@ -38,7 +43,25 @@ static enum push_outcome deliver(void *context, struct str request, struct error
 	pthread_mutex_unlock(&script->mutex);
 	if (outcome != PUSH_DELIVERED)
 		(void)error_set(err, ERROR_UNAVAILABLE, "as the test says");
-	return outcome;
+	return (struct push_answer){ .outcome = outcome, .pause_ns = script->pause_ns };
+}
+
+static void let_go(void *context)
+{
+	struct script *script = context;
+
+	pthread_mutex_lock(&script->mutex);
+	script->is_held = 0;
+	pthread_cond_broadcast(&script->changed);
+	pthread_mutex_unlock(&script->mutex);
+}
+
+static void wait_for_a_try(struct script *script)
+{
+	pthread_mutex_lock(&script->mutex);
+	while (!script->is_trying)
+		pthread_cond_wait(&script->changed, &script->mutex);
+	pthread_mutex_unlock(&script->mutex);
 }
 
 static void script_init(struct script *script)
@@ -67,7 +90,7 @@ static void wait_for_tries(struct script *script, size_t count)
 static struct push_queue *make_queue(struct script *script, size_t max_bytes)
 {
 	return push_queue_new(&(struct push_queue_options){
-		.transport = { deliver, script },
+		.transport = { .deliver = deliver, .context = script },
 		.max_bytes = max_bytes,
 		.retry_first_ns = NS_PER_MS,
 		.retry_most_ns = 4 * NS_PER_MS,
@@ -136,7 +159,7 @@ static void what_is_refused_is_counted_and_not_tried_again(void **state)
 	assert_int_equal(script.count, 2);
 }
 
-/* The one that is tried now does not wait any more. */
+/* The one that is tried now is never dropped for another; it counts as waiting. */
 static void over_the_bound_the_oldest_that_wait_are_dropped(void **state)
 {
 	struct script script;
@@ -148,15 +171,13 @@ static void over_the_bound_the_oldest_that_wait_are_dropped(void **state)
 	hold(&script, 1);
 	queue = make_queue(&script, 10);
 	push_queue_add(queue, STR("first"));
-	do
-		counts = push_queue_counts(queue);
-	while (counts.waiting > 0);
+	wait_for_a_try(&script);
 	push_queue_add(queue, STR("aaaa"));
 	push_queue_add(queue, STR("bbbb"));
 	push_queue_add(queue, STR("cccc"));
 	counts = push_queue_counts(queue);
-	assert_int_equal(counts.waiting, 2);
-	assert_int_equal(counts.waiting_bytes, 8);
+	assert_int_equal(counts.waiting, 3);
+	assert_int_equal(counts.waiting_bytes, strlen("first") + 8);
 	assert_int_equal(counts.dropped, 1);
 	hold(&script, 0);
 	push_queue_free(queue);
@@ -176,7 +197,7 @@ static void an_end_does_not_wait_for_a_server_that_is_away(void **state)
 	for (size_t i = 0; i < TRIES_MAX; i++)
 		script.outcomes[i] = PUSH_RETRY;
 	queue = push_queue_new(&(struct push_queue_options){
-		.transport = { deliver, &script },
+		.transport = { .deliver = deliver, .context = &script },
 		.max_bytes = 1000,
 		.retry_first_ns = 3600 * NS_PER_S,
 		.retry_most_ns = 3600 * NS_PER_S,
@@ -185,6 +206,69 @@ static void an_end_does_not_wait_for_a_server_that_is_away(void **state)
 	push_queue_add(queue, STR("one"));
 	wait_for_tries(&script, 1);
 	push_queue_free(queue); /* not in an hour */
+	assert_in_range(script.count, 1, 2);
+}
+
+/* The pause of an hour is over at once, and what waits has its chance. */
+static void an_end_is_worth_another_try(void **state)
+{
+	struct script script;
+	struct push_queue *queue;
+
+	(void)state;
+	script_init(&script);
+	script.outcomes[0] = PUSH_RETRY;
+	script.pause_ns = 3600 * NS_PER_S;
+	queue = make_queue(&script, 1000);
+	push_queue_add(queue, STR("one"));
+	push_queue_add(queue, STR("two"));
+	wait_for_tries(&script, 1);
+	assert_int_equal(push_queue_counts(queue).waiting, 2);
+	push_queue_free(queue);
+	assert_int_equal(script.count, 3);
+	assert_string_equal(script.tries[1], "one");
+	assert_string_equal(script.tries[2], "two");
+}
+
+/* A pause that was asked for holds, however short the first ones are. */
+static void a_pause_that_is_asked_for_is_kept(void **state)
+{
+	struct script script;
+	struct push_queue *queue;
+	int64_t begin;
+
+	(void)state;
+	script_init(&script);
+	script.outcomes[0] = PUSH_RETRY;
+	script.pause_ns = 50 * NS_PER_MS;
+	queue = make_queue(&script, 1000); /* by itself 1 ms */
+	begin = clock_mono_ns();
+	push_queue_add(queue, STR("one"));
+	wait_for_tries(&script, 2);
+	assert_true(clock_mono_ns() - begin >= script.pause_ns);
+	push_queue_free(queue);
+}
+
+static void at_the_end_a_try_that_hangs_is_cancelled(void **state)
+{
+	struct script script;
+	struct push_queue *queue;
+
+	(void)state;
+	script_init(&script);
+	script.outcomes[0] = PUSH_RETRY;
+	hold(&script, 1);
+	queue = push_queue_new(&(struct push_queue_options){
+		.transport = { .deliver = deliver, .cancel = let_go, .context = &script },
+		.max_bytes = 1000,
+		.retry_first_ns = NS_PER_MS,
+		.retry_most_ns = NS_PER_MS,
+		.last_moments_ns = NS_PER_MS,
+	});
+	push_queue_add(queue, STR("one"));
+	push_queue_add(queue, STR("two"));
+	wait_for_a_try(&script);
+	push_queue_free(queue); /* would never return */
 	assert_int_equal(script.count, 1);
 }
 
@@ -200,7 +284,7 @@ static void a_profile_that_fits_no_request_is_dropped_and_counted(void **state)
 	(void)state;
 	script_init(&script);
 	queue = push_queue_new(&(struct push_queue_options){
-		.transport = { deliver, &script },
+		.transport = { .deliver = deliver, .context = &script },
 		.max_bytes = 1000,
 		.request_bytes = 10,
 		.last_moments_ns = 60 * NS_PER_S,
@@ -221,6 +305,9 @@ int main(void)
 		cmocka_unit_test(over_the_bound_the_oldest_that_wait_are_dropped),
 		cmocka_unit_test(a_profile_that_fits_no_request_is_dropped_and_counted),
 		cmocka_unit_test(an_end_does_not_wait_for_a_server_that_is_away),
+		cmocka_unit_test(an_end_is_worth_another_try),
+		cmocka_unit_test(a_pause_that_is_asked_for_is_kept),
+		cmocka_unit_test(at_the_end_a_try_that_hangs_is_cancelled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
