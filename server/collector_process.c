@@ -14,6 +14,7 @@
 #include "collector/kernel_source.h"
 #include "collector/replay/recorded_source.h"
 #include "collector/replay/recording_tap.h"
+#include "collector/watch/requirements.h"
 #include "server/collector_identity.h"
 #include "server/http/metrics_port.h"
 #include "server/http/notify.h"
@@ -130,20 +131,34 @@ static int wait_without(struct collecting *collecting, const struct error *why)
 	return 0;
 }
 
+/* What the machine lacks, where that is known. */
+static int explain(struct error *err)
+{
+	const struct error cause = *err;
+	struct requirement missing;
+
+	if (!requirements_explain(&missing))
+		return -1;
+	return error_set(err, cause.code, "%s (%s: %s; %s)", cause.message, missing.name,
+	                 missing.detail, missing.remedy);
+}
+
 static int open_kernel(struct collecting *collecting, struct event_source *out, struct error *err)
 {
 	const struct options *options = collecting->process->options;
 
 	if (collector_identity_open(options, &collecting->identifier, err) < 0)
 		return -1;
-	return kernel_source_open(
-		&(struct kernel_source_options){
-			.storm_limit = options->collector_storm_limit < UINT32_MAX
-	                                       ? (uint32_t)options->collector_storm_limit
-	                                       : 0,
-			.namer = identifier_namer(collecting->identifier),
-		},
-		out, err);
+	if (kernel_source_open(
+		    &(struct kernel_source_options){
+			    .storm_limit = options->collector_storm_limit < UINT32_MAX
+	                                           ? (uint32_t)options->collector_storm_limit
+	                                           : 0,
+			    .namer = identifier_namer(collecting->identifier),
+		    },
+		    out, err) < 0)
+		return explain(err);
+	return 0;
 }
 
 /* A recording is shown again and again in `run`; else it is sent on once. */

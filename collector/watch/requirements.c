@@ -38,7 +38,8 @@ struct machine {
 	struct utsname name;
 	unsigned int release; /* KERNEL_RELEASE() */
 	uint64_t capabilities;
-	uint64_t seccomp; /* 0 none, 1 strict, 2 by a filter */
+	uint64_t seccomp;        /* 0 none, 1 strict, 2 by a filter */
+	bool has_user_namespace; /* of its own: capabilities are good for nothing outside */
 };
 
 static bool say(struct requirement *requirement, bool holds, const char *format, ...)
@@ -92,6 +93,20 @@ static uint64_t from_hex(struct str text)
 	return number;
 }
 
+/* In the first one all ids are what they are: "0 0 4294967295". */
+static bool is_user_namespace(void)
+{
+	char text[FILE_BYTES];
+	struct str map = read_file("/proc/self/uid_map", text);
+	const bool is_known = map.length > 0;
+	struct str word;
+
+	while (str_split(&map, ' ', &word))
+		if (str_equals(str_trim(word), "4294967295"))
+			return false;
+	return is_known;
+}
+
 static void look_at_machine(struct machine *machine)
 {
 	char text[FILE_BYTES];
@@ -113,6 +128,7 @@ static void look_at_machine(struct machine *machine)
 	machine->release = KERNEL_RELEASE(major, minor);
 	machine->capabilities = from_hex(status_field(status, STR("CapEff")));
 	(void)str_to_u64(status_field(status, STR("Seccomp")), 2, &machine->seccomp);
+	machine->has_user_namespace = is_user_namespace();
 }
 
 static bool has(const struct machine *machine, unsigned int capability)
@@ -136,6 +152,8 @@ static bool check_BTF(const struct machine *machine, struct requirement *require
 
 static bool check_CAPABILITIES(const struct machine *machine, struct requirement *requirement)
 {
+	if (machine->has_user_namespace)
+		return say(requirement, false, "of a user namespace, not of the machine");
 	if (has(machine, CAP_SYS_ADMIN))
 		return say(requirement, true, "CAP_SYS_ADMIN");
 	if (has(machine, CAP_BPF) && has(machine, CAP_PERFMON))
@@ -287,24 +305,57 @@ static bool check_DRIVER(const struct machine *machine, struct requirement *requ
 	return say(requirement, false, "no /proc/driver/nvidia/version");
 }
 
+static bool needs_self_test(enum requirement_id id)
+{
+	return id == REQUIREMENT_SELF_TEST || id == REQUIREMENT_SANDBOXES;
+}
+
+/* One after the other, as requirements.def has them. */
+static void check_one(enum requirement_id id, const struct machine *machine,
+                      struct requirement *out)
+{
+	switch (id) {
+#define REQUIREMENT(id, label, importance, reason, what_to_do)   \
+	case REQUIREMENT_##id:                                   \
+		*out = (struct requirement){                     \
+			.name = (label),                         \
+			.level = REQUIREMENT_LEVEL_##importance, \
+			.why = (reason),                         \
+			.remedy = (what_to_do),                  \
+		};                                               \
+		out->holds = check_##id(machine, out);           \
+		break;
+#include "collector/watch/requirements.def"
+#undef REQUIREMENT
+	case REQUIREMENT_COUNT:
+		break;
+	}
+}
+
 void requirements_check(struct requirement out[REQUIREMENT_COUNT])
 {
-	struct requirement *next = out;
 	struct machine machine;
 
 	look_at_machine(&machine);
 	libbpf_set_print(NULL);
-#define REQUIREMENT(id, label, importance, reason, what_to_do) \
-	*next = (struct requirement){                          \
-		.name = (label),                               \
-		.level = REQUIREMENT_LEVEL_##importance,       \
-		.why = (reason),                               \
-		.remedy = (what_to_do),                        \
-	};                                                     \
-	next->holds = check_##id(&machine, next);              \
-	next++;
-#include "collector/watch/requirements.def"
-#undef REQUIREMENT
+	for (int id = 0; id < REQUIREMENT_COUNT; id++)
+		check_one((enum requirement_id)id, &machine, &out[id]);
+}
+
+bool requirements_explain(struct requirement *out)
+{
+	struct machine machine;
+
+	look_at_machine(&machine);
+	libbpf_set_print(NULL);
+	for (int id = 0; id < REQUIREMENT_COUNT; id++) {
+		if (needs_self_test((enum requirement_id)id))
+			continue;
+		check_one((enum requirement_id)id, &machine, out);
+		if (out->level == REQUIREMENT_LEVEL_REQUIRED && !out->holds)
+			return true;
+	}
+	return false;
 }
 
 const struct requirement *

@@ -4,7 +4,7 @@
  * Shape    a line for each of requirements.def. Each is found out by itself where that is
  *          possible; the self-test tries all of it together.
  * Errors   none: what cannot be found out does not hold, and says why.
- * Threads  forks: before threads are started.
+ * Threads  requirements_check() forks: before threads are started.
  * Source   collector specification 4.1, 4.6
  */
 #pragma once
@@ -39,3 +39,9 @@ void requirements_check(struct requirement out[REQUIREMENT_COUNT]);
 /* The first required one that does not hold, or NULL. */
 const struct requirement *
 requirements_missing(const struct requirement requirements[REQUIREMENT_COUNT]);
+
+/*
+ * The first required one that does not hold, as far as that shows without a self-test;
+ * false when all do. Any thread.
+ */
+bool requirements_explain(struct requirement *out);

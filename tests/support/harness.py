@@ -56,7 +56,7 @@ class Answer:
 class Server:
     """A server on a free port with a store of its own; `with Server() as server`."""
 
-    command = "server"
+    command, program, launcher = "server", PROGRAM, ()
 
     def __init__(self, *options, store=None):
         self.options, self.process = list(options), None
@@ -72,7 +72,7 @@ class Server:
             os.unlink(self.port_file)
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                [PROGRAM, self.command, "-server.http-listen-port=0", "-server.http-port-file=" + self.port_file,
+                [*self.launcher, self.program, self.command, "-server.http-listen-port=0", "-server.http-port-file=" + self.port_file,
                  "-storage.path=" + self.store, *self.options], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         self.port = int(wait_until(self._port, 60, "the server's port"))
         wait_until(lambda: self._alive() and self._ready(), 60, "the server to be ready")
