@@ -2,31 +2,23 @@
  * The watch on pods, against a server that does what servers do: answers late, too much, half,
  * garbage, not at all.
  */
-#include <fcntl.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "base/json.h"
-#include "base/mem.h"
 #include "collector/identity/pod_watch.h"
+#include "tests/unit/collector/identity/fake_server.h"
 
-#define GIVE_UP_NS   (50 * NS_PER_S)
-#define OUTPUT_MAX   ((size_t)1 << 20)
-#define REQUESTS_MAX 64
-#define PATH_BYTES   128
+#define GIVE_UP_NS (50 * NS_PER_S)
+#define OUTPUT_MAX ((size_t)1 << 20)
 
 #define POD(name, uid, version)                                                                  \
 	"{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"prod\",\"uid\":\"" uid             \
@@ -36,32 +28,12 @@
 #define EVENT(type, object) "{\"type\":\"" type "\",\"object\":" object "}"
 #define HOLD                "{\"watch\":[],\"end\":\"hold\"}"
 
+/* A server, and what watches it. */
 struct server {
-	char folder[64];
-	char output[PATH_BYTES];
-	pid_t pid;
-	int input; /* it ends with it */
-	struct kubernetes_access access;
+	struct fake_server fake;
 	struct pod_table *table;
 	struct pod_watch *watch;
 };
-
-struct request {
-	struct str path;
-	struct str token;
-	double time;
-};
-
-static char *read_file(const char *path)
-{
-	char *text = mem_zalloc(OUTPUT_MAX, 1);
-	const int file = open(path, O_RDONLY | O_CLOEXEC);
-
-	assert_true(file >= 0);
-	assert_true(read(file, text, OUTPUT_MAX - 1) >= 0);
-	(void)close(file);
-	return text;
-}
 
 static void pause_a_moment(void)
 {
@@ -79,61 +51,17 @@ static void pause_a_moment(void)
 		}                                                      \
 	} while (0)
 
-/* ---- the server ---- */
-
-static void run_server(const struct server *server, int input, const char *script)
-{
-	const int output = open(server->output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-	(void)dup2(input, STDIN_FILENO);
-	(void)dup2(output, STDOUT_FILENO);
-	execl(PYTHON, PYTHON, FAKE_API_SERVER, server->folder, script, (char *)NULL);
-	_exit(127);
-}
-
-static bool has_ended(const struct server *server)
-{
-	return waitpid(server->pid, NULL, WNOHANG) == server->pid;
-}
-
-static unsigned port_of(const struct server *server)
-{
-	char *text = access(server->output, F_OK) == 0 ? read_file(server->output) : mem_strdup("");
-	const unsigned port = strchr(text, '\n') ? (unsigned)strtoul(text, NULL, 10) : 0;
-
-	free(text);
-	return port;
-}
-
 static void start(struct server *server, const char *script)
 {
-	int words[2];
-
-	*server = (struct server){ .folder = "/tmp/pod_watch.XXXXXX" };
-	assert_non_null(mkdtemp(server->folder));
-	(void)snprintf(server->output, sizeof(server->output), "%s/output", server->folder);
-	assert_int_equal(pipe2(words, O_CLOEXEC), 0);
-	server->pid = fork();
-	assert_true(server->pid >= 0);
-	if (server->pid == 0)
-		run_server(server, words[0], script);
-	(void)close(words[0]);
-	server->input = words[1];
-	WAIT_FOR(port_of(server) != 0 || has_ended(server));
-	(void)snprintf(server->access.url, sizeof(server->access.url), "https://127.0.0.1:%u",
-	               port_of(server));
-	(void)snprintf(server->access.ca_file, sizeof(server->access.ca_file), "%s/ca.crt",
-	               server->folder);
-	(void)snprintf(server->access.token_file, sizeof(server->access.token_file), "%s/token",
-	               server->folder);
-	server->table = pod_table_new();
+	*server = (struct server){ .table = pod_table_new() };
+	fake_server_start(&server->fake, script);
 }
 
 static void watch(struct server *server)
 {
 	struct error err = { 0 };
 
-	if (pod_watch_open(&(struct pod_watch_options){ .access = server->access,
+	if (pod_watch_open(&(struct pod_watch_options){ .access = server->fake.access,
 	                                                .node = "aks-gpu-0",
 	                                                .retry_first_ns = NS_PER_MS,
 	                                                .retry_most_ns = 20 * NS_PER_MS },
@@ -143,53 +71,9 @@ static void watch(struct server *server)
 
 static void stop(struct server *server)
 {
-	static const char *const names[] = {
-		"output", "token", "ca.crt", "ca.key", "other.crt", ""
-	};
-
 	pod_watch_close(server->watch);
 	pod_table_free(server->table);
-	(void)close(server->input);
-	(void)waitpid(server->pid, NULL, 0);
-	for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
-		char path[PATH_BYTES];
-
-		(void)snprintf(path, sizeof(path), "%s/%s", server->folder, names[i]);
-		(void)remove(path);
-	}
-}
-
-/* The requests that it saw, of which the texts are in `arena`. */
-static size_t requests_of(const struct server *server, struct arena *arena,
-                          struct request requests[REQUESTS_MAX])
-{
-	char *text = read_file(server->output);
-	struct str rest = arena_copy(arena, str_of(text));
-	struct str line;
-	size_t count = 0;
-
-	free(text);
-	(void)str_split(&rest, '\n', &line); /* the port */
-	while (str_split(&rest, '\n', &line) && rest.data && count < REQUESTS_MAX) {
-		const struct json *request;
-		struct error err;
-
-		assert_int_equal(json_parse(line, arena, &request, &err), 0);
-		requests[count++] = (struct request){
-			.path = json_text(json_get(request, "path")),
-			.token = json_text(json_get(request, "token")),
-			.time = json_number(json_get(request, "time")),
-		};
-	}
-	return count;
-}
-
-static size_t request_count(const struct server *server)
-{
-	CLEANUP(arena_freep) struct arena *arena = arena_new(OUTPUT_MAX * 4, NULL);
-	struct request requests[REQUESTS_MAX];
-
-	return requests_of(server, arena, requests);
+	fake_server_stop(&server->fake);
 }
 
 static bool knows(const struct server *server, const char *uid)
@@ -210,7 +94,7 @@ static size_t pods(const struct server *server)
 static void a_list_and_a_watch_keep_the_table(void **state)
 {
 	CLEANUP(arena_freep) struct arena *arena = arena_new(OUTPUT_MAX * 4, NULL);
-	struct request requests[REQUESTS_MAX];
+	struct fake_request requests[FAKE_REQUESTS_MAX];
 	struct server server;
 	struct pod_facts facts;
 
@@ -228,7 +112,7 @@ static void a_list_and_a_watch_keep_the_table(void **state)
 	                                                                    "{\"metadata\":{\"resourceVersion\":\"12\"}}") "],\"end\":\"close\"}," HOLD
 	                                                                                                                   "]");
 	watch(&server);
-	WAIT_FOR(request_count(&server) == 3);
+	WAIT_FOR(fake_server_request_count(&server.fake) == 3);
 	assert_int_equal(pods(&server), 2);
 	assert_false(knows(&server, "u1"));
 	assert_true(knows(&server, "u3"));
@@ -244,7 +128,7 @@ static void a_list_and_a_watch_keep_the_table(void **state)
 	assert_int_equal(pod_watch_counts(server.watch).passed_over, 0);
 	assert_true(pod_watch_counts(server.watch).is_current);
 
-	assert_int_equal(requests_of(&server, arena, requests), 3);
+	assert_int_equal(fake_server_requests(&server.fake, arena, requests), 3);
 	assert_true(str_equals(requests[0].path,
 	                       "/api/v1/pods?fieldSelector=spec.nodeName%3Daks-gpu-0"
 	                       "&resourceVersion=0"));
@@ -270,7 +154,7 @@ static void a_version_that_is_gone_is_listed_anew(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(gone); i++) {
 		CLEANUP(arena_freep) struct arena *arena = arena_new(OUTPUT_MAX * 4, NULL);
-		struct request requests[REQUESTS_MAX];
+		struct fake_request requests[FAKE_REQUESTS_MAX];
 		struct server server;
 		char script[2048];
 
@@ -279,11 +163,11 @@ static void a_version_that_is_gone_is_listed_anew(void **state)
 		               "{\"list\":[" POD("b", "u2", "9") "],\"version\":\"9\"}", HOLD);
 		start(&server, script);
 		watch(&server);
-		WAIT_FOR(request_count(&server) == 4);
+		WAIT_FOR(fake_server_request_count(&server.fake) == 4);
 		assert_int_equal(pods(&server), 1);
 		assert_true(knows(&server, "u2"));
 		assert_int_equal(pod_watch_counts(server.watch).lists, 2);
-		assert_int_equal(requests_of(&server, arena, requests), 4);
+		assert_int_equal(fake_server_requests(&server.fake, arena, requests), 4);
 		/* not of a cache: it may be older than what is gone */
 		assert_true(str_ends_with(requests[2].path, STR("%3Daks-gpu-0")));
 		assert_true(str_ends_with(requests[3].path, STR("&resourceVersion=9")));
@@ -294,7 +178,7 @@ static void a_version_that_is_gone_is_listed_anew(void **state)
 static void a_server_that_is_busy_is_left_alone_as_long_as_it_asks(void **state)
 {
 	CLEANUP(arena_freep) struct arena *arena = arena_new(OUTPUT_MAX * 4, NULL);
-	struct request requests[REQUESTS_MAX];
+	struct fake_request requests[FAKE_REQUESTS_MAX];
 	struct server server;
 
 	(void)state;
@@ -303,8 +187,8 @@ static void a_server_that_is_busy_is_left_alone_as_long_as_it_asks(void **state)
 	watch(&server);
 	WAIT_FOR(knows(&server, "u1"));
 	assert_int_equal(pod_watch_counts(server.watch).failures, 2);
-	assert_true(requests_of(&server, arena, requests) >= 3);
-	assert_true(requests[2].time - requests[1].time >= 1.0);
+	assert_true(fake_server_requests(&server.fake, arena, requests) >= 3);
+	assert_true(requests[2].time_s - requests[1].time_s >= 1.0);
 	stop(&server);
 }
 
@@ -325,7 +209,7 @@ static void a_list_that_is_no_list_changes_nothing(void **state)
 	                   "{\"body\":\"{\\\"metadata\\\":{\\\"resourceVersion\\\":\\\"9\\\"},\\\"items\\\":[\","
 	                   "\"length\":100000}]");
 	watch(&server);
-	WAIT_FOR(request_count(&server) == 11);
+	WAIT_FOR(fake_server_request_count(&server.fake) == 11);
 	assert_int_equal(pod_watch_counts(server.watch).lists, 1);
 	assert_int_equal(pod_watch_counts(server.watch).failures, 8);
 	assert_false(pod_watch_counts(server.watch).is_current);
@@ -337,7 +221,7 @@ static void a_list_that_is_no_list_changes_nothing(void **state)
 static void a_watch_that_is_cut_goes_on_from_what_it_gave(void **state)
 {
 	CLEANUP(arena_freep) struct arena *arena = arena_new(OUTPUT_MAX * 4, NULL);
-	struct request requests[REQUESTS_MAX];
+	struct fake_request requests[FAKE_REQUESTS_MAX];
 	struct server server;
 
 	(void)state;
@@ -353,7 +237,7 @@ static void a_watch_that_is_cut_goes_on_from_what_it_gave(void **state)
 	assert_true(knows(&server, "u1"));
 	assert_int_equal(pods(&server), 2);
 	assert_int_equal(pod_watch_counts(server.watch).lists, 1);
-	assert_int_equal(requests_of(&server, arena, requests), 3);
+	assert_int_equal(fake_server_requests(&server.fake, arena, requests), 3);
 	assert_true(str_ends_with(requests[2].path, STR("&resourceVersion=8")));
 	stop(&server);
 }
@@ -406,7 +290,6 @@ static void a_list_of_any_size_takes_little_memory(void **state)
 static void a_token_that_was_exchanged_is_read_anew(void **state)
 {
 	struct server server;
-	FILE *token;
 
 	(void)state;
 	start(&server, "[{\"token\":\"first\",\"list\":[],\"version\":\"7\"},{\"token\":\"second\","
@@ -414,10 +297,7 @@ static void a_token_that_was_exchanged_is_read_anew(void **state)
 	watch(&server);
 	WAIT_FOR(pod_watch_counts(server.watch).failures >= 2);
 	assert_false(knows(&server, "u1"));
-	token = fopen(server.access.token_file, "we");
-	assert_non_null(token);
-	assert_true(fputs("second", token) >= 0);
-	assert_int_equal(fclose(token), 0);
+	fake_server_set_token(&server.fake, "second");
 	WAIT_FOR(knows(&server, "u1"));
 	assert_int_equal(pod_watch_counts(server.watch).lists, 1);
 	stop(&server);
@@ -430,16 +310,11 @@ static void what_is_no_token_is_not_sent(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(tokens); i++) {
-		FILE *token;
-
 		start(&server, "[]");
-		token = fopen(server.access.token_file, "we");
-		assert_non_null(token);
-		assert_true(fputs(tokens[i], token) >= 0);
-		assert_int_equal(fclose(token), 0);
+		fake_server_set_token(&server.fake, tokens[i]);
 		watch(&server);
 		WAIT_FOR(pod_watch_counts(server.watch).failures >= 2);
-		assert_int_equal(request_count(&server), 0);
+		assert_int_equal(fake_server_request_count(&server.fake), 0);
 		stop(&server);
 	}
 }
@@ -453,10 +328,11 @@ static void a_server_of_another_authority_is_told_nothing(void **state)
 	(void)state;
 	start(&server, "[{\"list\":[" POD("a", "u1", "5") "],\"version\":\"7\"}]");
 	start(&other, "[]");
-	memcpy(server.access.ca_file, other.access.ca_file, sizeof(server.access.ca_file));
+	memcpy(server.fake.access.ca_file, other.fake.access.ca_file,
+	       sizeof(server.fake.access.ca_file));
 	watch(&server);
 	WAIT_FOR(pod_watch_counts(server.watch).failures >= 2);
-	assert_int_equal(request_count(&server), 0);
+	assert_int_equal(fake_server_request_count(&server.fake), 0);
 	assert_int_equal(pods(&server), 0);
 	stop(&server);
 	stop(&other);
@@ -471,12 +347,12 @@ static void closing_waits_for_nobody(void **state)
 	start(&server,
 	      "[{\"list\":[" POD("a", "u1", "5") "],\"lead\":1000000000,\"trickle\":true}]");
 	watch(&server);
-	WAIT_FOR(request_count(&server) == 1);
+	WAIT_FOR(fake_server_request_count(&server.fake) == 1);
 	stop(&server);
 
 	start(&server, "[{\"list\":[],\"version\":\"7\"}," HOLD "]");
 	watch(&server);
-	WAIT_FOR(request_count(&server) == 2);
+	WAIT_FOR(fake_server_request_count(&server.fake) == 2);
 	stop(&server);
 
 	start(&server, "[{\"status\":429,\"retry_after\":300}]");
@@ -515,10 +391,7 @@ int main(void)
 		cmocka_unit_test(a_list_that_comes_slowly_is_taken),
 	};
 
-	if (system("openssl version >/dev/null 2>&1") !=
-	    0) { /* NOLINT(cert-env33-c,concurrency-mt-unsafe) */
-		printf("no openssl to make a certificate\n");
+	if (!fake_server_is_possible())
 		return 77;
-	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
