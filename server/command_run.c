@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -121,6 +122,9 @@ static int run_server(const struct halves *halves)
 	if (kept.code != ERROR_NONE)
 		log_warn("the half that serves stays user 0, without capabilities: %s",
 		         kept.message);
+	if (strcmp(store, halves->options->storage_path) != 0)
+		log_info("the half that serves sees %s as %s", halves->options->storage_path,
+		         store);
 	/* where it is opened; the option itself stays what it is, also when it is read again */
 	halves->options->storage_path = store;
 	halves->options->http_port_file = ""; /* the other half writes it */

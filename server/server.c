@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -146,12 +147,22 @@ static void keep_heaps_small(void)
 	/* NOLINTEND(concurrency-mt-unsafe) */
 }
 
+/* In `run` the store is opened at a place that nobody has named. */
+static int name_store(const struct options *options, struct error *err)
+{
+	const char *named = options->texts[OPTION_ID_storage_path];
+
+	return strcmp(named, options->storage_path) == 0
+	               ? -1
+	               : error_context(err, "-storage.path=%s", named);
+}
+
 static int open_all(struct server *server, const struct options *options, struct error *err)
 {
 	keep_heaps_small();
 	server->options = options;
 	if (app_open(options, &server->app, err) < 0)
-		return -1;
+		return name_store(options, err);
 	server->pool = worker_pool_new(&(struct worker_pool_options){
 		.workers = worker_count(options),
 		.queue_length = at_most(options->queue_length, SIZE_MAX / 2),

@@ -1,12 +1,14 @@
 """A full disk is answered with 507, loses nothing that was answered, and is over as soon as there is room again."""
 import os
 import random
+import re
 import subprocess
 import tempfile
 import time
 import unittest
 
 import harness
+from test_run import Run
 
 TYPE = "memory:alloc_space:bytes::"
 MOUNT_BYTES = 24 * 1024 * 1024
@@ -31,7 +33,7 @@ class DiskFull(unittest.TestCase):
         os.rmdir(self.mount)
 
     def fill(self):
-        with open(os.path.join(self.mount, "filler"), "wb") as file:
+        with open(os.path.join(self.mount, "filler"), "ab") as file:
             try:
                 while True:
                     file.write(bytes(65536))
@@ -66,6 +68,26 @@ class DiskFull(unittest.TestCase):
             stored = {int(stack.split(";")[1][1:]) for stack in found if stack.startswith("found;")}
             self.assertEqual(sorted(answered - stored), [])
             self.assertEqual(server.stop(), 0)
+
+    def test_what_run_collects_waits_for_room(self):
+        with Run("-storage.max-bytes=1GiB", store=os.path.join(self.mount, "store")) as run:
+            if not run.is_up():
+                self.skipTest("the driver may not be watched: " + run.log_text().rstrip().split("msg=")[-1])
+
+            def pushes(outcome):
+                return int(re.search(r'^cuda_collector_pushes_total\{outcome="%s"\} (\d+)$' % outcome, run.get("/metrics").text, re.M)[1])
+
+            harness.wait_until(lambda: pushes("delivered") > 1, 60, "ticks")
+            harness.wait_until(lambda: self.fill() or pushes("retried") > 1, 60, "the disk to be full")
+            self.assertIn("the server half answered 507; it is tried again", run.log_text())
+            self.assertEqual(run.get("/ready").status, 200)
+            os.unlink(os.path.join(self.mount, "filler"))
+            before = pushes("delivered")
+            harness.wait_until(lambda: pushes("delivered") > before + 3 and run.metric("cuda_collector_push_waiting_bytes") == 0, 120,
+                               "what waited to be stored")
+            self.assertEqual((pushes("dropped"), pushes("refused")), (0, 0))
+            self.assertIn("push: delivered, failures before: ", run.log_text())
+            self.assertEqual(run.stop(), 0)
 
 
 if __name__ == "__main__":
