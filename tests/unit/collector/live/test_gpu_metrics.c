@@ -144,6 +144,29 @@ static void an_id_that_is_used_again_is_shown_once(void **state)
 	assert_line(format(fixture), "mem_alloc_bytes_total", DEVICE "60");
 }
 
+/* Those of Kubernetes alone, of which dashboards know; and of whoever has its name. */
+static void labels_of_a_pod_stand_on_each_process(void **state)
+{
+	struct fixture *fixture = *state;
+	struct cuda_event event = alloc_event(0x1000, 100);
+	struct process_identity *identity =
+		&gpu_process_table_get(fixture->processes, &event)->identity;
+
+	for (int i = 0; i < IDENTITY_LABEL_COUNT; i++)
+		(void)snprintf(identity->labels[i].text, sizeof(identity->labels[i].text),
+		               "%s of it", identity_label_on_profiles((enum identity_label)i));
+	take(fixture, event);
+	event.tgid++;
+	gpu_process_table_get(fixture->processes, &event)->identity.is_late = true;
+	take(fixture, event);
+	assert_line(format(fixture), "gpu_memory_peak_bytes",
+	            "{pid=\"100\",comm=\"worker\",k8s_namespace=\"k8s_namespace of it\","
+	            "k8s_podname=\"k8s_podName of it\","
+	            "k8s_containername=\"k8s_containerName of it\","
+	            "k8s_node=\"k8s_node of it\",cluster=\"default\"} 100");
+	assert_null(strstr(format(fixture), "pid=\"101\""));
+}
+
 static void names_are_escaped(void **state)
 {
 	struct fixture *fixture = *state;
@@ -213,9 +236,14 @@ static void the_text_is_well_formed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(all_six_names_have_the_same_labels),     TEST(a_counter_never_goes_back),
-		TEST(an_id_that_is_used_again_is_shown_once), TEST(names_are_escaped),
-		TEST(calls_and_trouble_are_counted),          TEST(the_text_is_well_formed),
+		cmocka_unit_test_setup_teardown(labels_of_a_pod_stand_on_each_process, set_up,
+		                                tear_down),
+		TEST(all_six_names_have_the_same_labels),
+		TEST(a_counter_never_goes_back),
+		TEST(an_id_that_is_used_again_is_shown_once),
+		TEST(names_are_escaped),
+		TEST(calls_and_trouble_are_counted),
+		TEST(the_text_is_well_formed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "collector/live/gpu_process.h"
 #include "tests/unit/collector/live/live_fixture.h"
 
@@ -39,7 +40,8 @@ static void a_name_without_an_end_is_cut(void **state)
 
 	(void)state;
 	memset(event.comm, 'x', sizeof(event.comm));
-	assert_int_equal(strlen(gpu_process_table_get(table, &event)->identity.comm.text), COMM_BYTES);
+	assert_int_equal(strlen(gpu_process_table_get(table, &event)->identity.comm.text),
+	                 COMM_BYTES);
 }
 
 static void the_ended_are_forgotten_once_published(void **state)
@@ -99,6 +101,64 @@ static void too_many_are_refused_and_counted(void **state)
 	assert_int_equal(usage.running, GPU_PROCESSES_MAX);
 }
 
+/* ---- names that come late ---- */
+
+static void name_late(void *context, uint32_t tgid, const char *comm, struct process_identity *out)
+{
+	(void)context;
+	(void)tgid;
+	(void)comm;
+	*out = (struct process_identity){ .comm = { "late" }, .is_late = true };
+	out->sight = mem_zalloc(1, sizeof(*out->sight));
+}
+
+/* Knows a process as soon as its id stands in *context. */
+static bool name_at_last(void *context, uint32_t tgid, struct process_identity *identity)
+{
+	if (*(const uint32_t *)context != tgid)
+		return false;
+	identity->labels[IDENTITY_POD] = (struct label_text){ "llm-0" };
+	process_identity_fini(identity);
+	return true;
+}
+
+static void a_name_that_is_late_is_waited_for_so_long(void **state)
+{
+	uint32_t known = 0;
+	CLEANUP(gpu_process_table_freep)
+	struct gpu_process_table *table = gpu_process_table_new(&(struct gpu_process_table_options){
+		.namer = { name_late, name_at_last, &known },
+		.memory_bytes = 16 << 20,
+	});
+	struct cuda_event event = alloc_event(1, 100);
+	struct gpu_process *first = gpu_process_table_get(table, &event);
+	struct gpu_process_usage usage;
+	struct gpu_process *second;
+
+	(void)state;
+	event.tgid++;
+	second = gpu_process_table_get(table, &event);
+	assert_true(first->identity.is_late && second->identity.is_late);
+	gpu_process_table_settle(table, second->seen_mono_ns);
+	assert_true(first->identity.is_late && second->identity.is_late);
+	known = first->tgid;
+	gpu_process_table_settle(table, second->seen_mono_ns + IDENTITY_WAIT_NS - 1);
+	assert_false(first->identity.is_late);
+	assert_string_equal(first->identity.labels[IDENTITY_POD].text, "llm-0");
+	assert_true(second->identity.is_late);
+	gpu_process_table_settle(table, second->seen_mono_ns + IDENTITY_WAIT_NS);
+	assert_false(second->identity.is_late);
+	assert_null(second->identity.sight);
+	assert_string_equal(second->identity.comm.text, "late");
+	gpu_process_table_usage(table, &usage);
+	assert_int_equal(usage.unnamed, 1);
+	/* another program has another name to wait for; the last tick waits for none */
+	gpu_process_table_exec(table, second);
+	assert_true(second->identity.is_late);
+	gpu_process_table_settle(table, INT64_MAX);
+	assert_false(second->identity.is_late);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -107,6 +167,7 @@ int main(void)
 		cmocka_unit_test(the_ended_are_forgotten_once_published),
 		cmocka_unit_test(another_program_starts_with_nothing),
 		cmocka_unit_test(too_many_are_refused_and_counted),
+		cmocka_unit_test(a_name_that_is_late_is_waited_for_so_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

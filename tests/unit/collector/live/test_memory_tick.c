@@ -15,7 +15,7 @@
 
 /* What one pushed profile said: the sink may not keep more. */
 struct note {
-	char labels[512];
+	char labels[1024];
 	int64_t totals[STACK_PROFILE_TYPES_MAX];
 	size_t samples;
 	char type[32]; /* the first sample type */
@@ -247,6 +247,83 @@ static void what_a_process_did_before_its_end_is_published(void **state)
 	assert_int_equal(fixture->count, 1);
 }
 
+/* Where a process runs stands on each of its series, and on that of other collectors. */
+static void labels_of_a_container_stand_on_every_series(void **state)
+{
+	static const char *const values[IDENTITY_LABEL_COUNT] = {
+		[IDENTITY_NAMESPACE] = "prod",        [IDENTITY_POD] = "llm-0",
+		[IDENTITY_CONTAINER] = "train",       [IDENTITY_NODE] = "n1",
+		[IDENTITY_OWNER_KIND] = "Deployment", [IDENTITY_OWNER_NAME] = "llm",
+		[IDENTITY_RUNTIME_CONTAINER] = "r",   [IDENTITY_CONTAINER_ID] = "a1b2c3d4e5f6",
+		[IDENTITY_SLURM_JOB] = "17",
+	};
+	struct fixture *fixture = *state;
+	const struct cuda_event event = alloc_event(0x1000, 100);
+	struct gpu_process *process = gpu_process_table_get(fixture->processes, &event);
+
+	for (size_t i = 0; i < IDENTITY_LABEL_COUNT; i++)
+		assert_true(label_text_set(&process->identity.labels[i], str_of(values[i])));
+	take(fixture, event, STACK_OF(fixture->stacks, "grow", "main"));
+	publish(fixture);
+	assert_non_null(note_of(
+		fixture,
+		"{__delta__=\"false\", __name__=\"memory\", cluster=\"default\", "
+		"container_id=\"a1b2c3d4e5f6\", cuda_class=\"device\", gpu=\"unknown\", "
+		"hostname=\"box\", k8s_containerName=\"train\", k8s_namespace=\"prod\", "
+		"k8s_node=\"n1\", k8s_owner_kind=\"Deployment\", k8s_owner_name=\"llm\", "
+		"k8s_podName=\"llm-0\", pid=\"100\", proc_comm=\"worker\", "
+		"runtime_containerName=\"r\", service_name=\"worker-gpu\", slurm_job_id=\"17\"}",
+		"alloc_space"));
+	assert_non_null(note_of(
+		fixture,
+		"{__delta__=\"false\", __name__=\"process_cpu\", cluster=\"default\", "
+		"container_id=\"a1b2c3d4e5f6\", hostname=\"box\", k8s_containerName=\"train\", "
+		"k8s_namespace=\"prod\", k8s_node=\"n1\", k8s_owner_kind=\"Deployment\", "
+		"k8s_owner_name=\"llm\", k8s_podName=\"llm-0\", proc_comm=\"worker\", "
+		"runtime_containerName=\"r\", service_name=\"worker\", slurm_job_id=\"17\"}",
+		"malloc"));
+}
+
+/* What it allocated before its name is known is in the first tick behind that, once. */
+static void who_is_late_is_held_and_loses_nothing(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint32_t stack = STACK_OF(fixture->stacks, "grow", "main");
+	const uint32_t gone = STACK_OF(fixture->stacks, "try", "main");
+	const struct cuda_event event = alloc_event(0x1000, 100);
+	struct gpu_process *process = gpu_process_table_get(fixture->processes, &event);
+	const struct note *note;
+
+	process->identity.is_late = true;
+	take(fixture, event, stack);
+	take(fixture, failed_event(1000, 2), gone);
+	publish(fixture);
+	assert_int_equal(fixture->count, 1);
+	assert_string_equal(fixture->notes[0].labels, HEARTBEAT);
+	take(fixture, alloc_event(0x2000, 11), stack);
+	take(fixture, free_event(0x1000), STACK_LOST);
+	publish(fixture);
+	assert_int_equal(fixture->count, 1);
+	/* it ends, and is not forgotten */
+	gpu_process_end(process, 2000);
+	process->is_settled = true;
+	publish(fixture);
+	assert_false(process->is_published);
+
+	process->identity.is_late = false;
+	publish(fixture);
+	note = note_of(fixture, MEMORY, "alloc_space");
+	assert_non_null(note);
+	assert_int_equal(note->totals[0], 111);
+	assert_int_equal(note->totals[1], 2);
+	assert_int_equal(note->totals[2], 0);
+	assert_non_null(note_of(fixture, FAILED, "requested_space"));
+	assert_int_equal(note_of(fixture, FAILED, "requested_space")->totals[0], 1000);
+	assert_true(process->is_published);
+	publish(fixture);
+	assert_int_equal(fixture->count, 1);
+}
+
 static void a_series_too_large_for_one_profile_is_several(void **state)
 {
 	struct fixture *fixture = *state;
@@ -338,6 +415,10 @@ static void stacks_that_nothing_refers_to_are_thrown_away(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(labels_of_a_container_stand_on_every_series, set_up,
+		                                tear_down),
+		cmocka_unit_test_setup_teardown(who_is_late_is_held_and_loses_nothing, set_up,
+		                                tear_down),
 		TEST(a_tick_has_deltas_and_what_lives),
 		TEST(an_idle_machine_has_a_heartbeat),
 		TEST(failures_are_a_series_for_each_error),
