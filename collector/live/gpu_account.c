@@ -56,6 +56,7 @@ static void raise_live(struct gpu_account *account, const struct movement *move,
 {
 	struct class_books *books = &account->books[move->sum->memory_class];
 
+	high_water_keep(&account->sums.high, move->sum);
 	move->sum->live_bytes += move->bytes;
 	move->sum->live_objects += move->blocks;
 	books->live_bytes += move->bytes;
@@ -63,6 +64,7 @@ static void raise_live(struct gpu_account *account, const struct movement *move,
 	if (!cuda_class_is_gpu(move->sum->memory_class))
 		return;
 	account->gpu_live_bytes += move->bytes;
+	high_water_rise(&account->sums.high, account->gpu_live_bytes);
 	if (account->gpu_live_bytes > account->gpu_peak_bytes) {
 		account->gpu_peak_bytes = account->gpu_live_bytes;
 		account->peak_time_ns = time_ns > 0 ? time_ns : account->peak_time_ns;
@@ -73,6 +75,7 @@ static void lower_live(struct gpu_account *account, const struct movement *move)
 {
 	struct class_books *books = &account->books[move->sum->memory_class];
 
+	high_water_keep(&account->sums.high, move->sum);
 	move->sum->live_bytes -= move->bytes;
 	move->sum->live_objects -= move->blocks;
 	books->live_bytes -= move->bytes;
@@ -414,6 +417,7 @@ void gpu_account_check(const struct gpu_account *account)
 	struct class_books seen[CUDA_CLASS_COUNT] = { 0 };
 	const struct live_block *block;
 	size_t cursor = 0;
+	wide_sum high = 0;
 
 	memory_sums_check(&account->sums);
 	live_table_check(&account->blocks);
@@ -428,7 +432,9 @@ void gpu_account_check(const struct gpu_account *account)
 
 		seen[sum->memory_class].live_bytes += sum->live_bytes;
 		seen[sum->memory_class].live_blocks += sum->live_objects;
+		high += high_water_of(&account->sums.high, sum);
 	}
+	assert(high == account->sums.high.bytes);
 	for (int i = 0; i < CUDA_CLASS_COUNT; i++) {
 		const struct class_books *books = &account->books[i];
 

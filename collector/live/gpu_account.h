@@ -24,7 +24,8 @@
  * Source   collector specification 2.2, 2.5, 3.2, 3.5, 4.5
  *
  * Invariants, asserted by gpu_account_check(): the equation above, and that live bytes
- * and blocks of a class are those of its sums, and of the table plus what is lost.
+ * and blocks of a class are those of its sums, and of the table plus what is lost; and
+ * that the sums held at the highest point what was live then.
  */
 #pragma once
 

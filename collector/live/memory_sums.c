@@ -37,6 +37,7 @@ void memory_sums_init(struct memory_sums *sums, struct budget *budget)
 {
 	/* the first ones are not asked for: every process has them */
 	*sums = (struct memory_sums){ .budget = budget, .capacity = FIRST_CAPACITY };
+	high_water_begin(&sums->high, 0, 0); /* of which no sum has kept anything */
 	sums->sums = mem_zalloc(FIRST_CAPACITY, sizeof(*sums->sums));
 	for (int i = 0; i < CUDA_CLASS_COUNT; i++)
 		append(sums, STACK_LOST, (enum cuda_class)i);
@@ -92,7 +93,8 @@ static bool is_needed(const struct memory_sums *sums, uint32_t number)
 {
 	const struct memory_sum *sum = &sums->sums[number];
 
-	return number < CUDA_CLASS_COUNT || sum->live_objects > 0 || sum->alloc_objects > 0;
+	return number < CUDA_CLASS_COUNT || sum->live_objects > 0 || sum->alloc_objects > 0 ||
+	       high_water_of(&sums->high, sum) > 0;
 }
 
 /* The least capacity for `count` sums, which is no larger than the one there was. */
@@ -111,7 +113,9 @@ static void rebuild(struct memory_sums *sums, size_t needed, const uint32_t *sta
 {
 	struct memory_sums old = *sums;
 
-	*sums = (struct memory_sums){ .budget = old.budget, .capacity = capacity_for(needed) };
+	*sums = (struct memory_sums){ .budget = old.budget,
+		                      .capacity = capacity_for(needed),
+		                      .high = old.high };
 	sums->sums = mem_zalloc(sums->capacity, sizeof(*sums->sums));
 	give_back(&old);
 	if (sums->capacity > FIRST_CAPACITY) {

@@ -19,6 +19,7 @@
 #include "base/budget.h"
 #include "base/id_map.h"
 #include "collector/cuda_function.h"
+#include "collector/live/high_water.h"
 #include "collector/live/wide_sum.h"
 
 struct memory_sum {
@@ -28,6 +29,8 @@ struct memory_sum {
 	wide_sum live_bytes;
 	uint64_t alloc_objects; /* delta */
 	uint64_t live_objects;
+	wide_sum kept_bytes; /* live ones, when high_water.h had kept_number */
+	uint64_t kept_number;
 };
 
 struct memory_sums {
@@ -35,6 +38,7 @@ struct memory_sums {
 	struct memory_sum *sums;
 	struct id_map ids; /* by stack and class; its numbers are those of the sums */
 	size_t capacity;
+	struct high_water high;
 };
 
 /* The budget outlives the sums. */
@@ -58,7 +62,7 @@ static inline size_t memory_sums_count(const struct memory_sums *sums)
 void memory_sums_sent(struct memory_sums *sums);
 
 /*
- * Drops sums without live blocks and deltas and gives the others' stacks the numbers
+ * Drops sums without live blocks, deltas and a share in the highest point, and gives the others' stacks the numbers
  * that `stack_numbers` has for them; NULL: they keep theirs, and nothing is done unless
  * half of the sums can be dropped. *out_numbers has the new number of each old sum
  * (UINT32_MAX: dropped), free() it; NULL when nothing has changed.

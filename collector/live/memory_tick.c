@@ -341,6 +341,12 @@ static void add_process(struct memory_tick *tick, struct gpu_process *process)
 	add_failures(tick, process);
 }
 
+/* What a sum still says of its stack: blocks, or a part of the highest point. */
+static bool refers(const struct memory_sums *sums, const struct memory_sum *sum)
+{
+	return sum->live_objects > 0 || high_water_of(&sums->high, sum) > 0;
+}
+
 /* Stacks that nothing refers to any more go, when they are the larger part. */
 static void throw_away(struct memory_tick *tick)
 {
@@ -357,7 +363,7 @@ static void throw_away(struct memory_tick *tick)
 
 		gpu_account_rebuild(account, NULL);
 		for (uint32_t j = 0; j < memory_sums_count(&account->sums); j++)
-			if (memory_sums_at(&account->sums, j)->live_objects > 0)
+			if (refers(&account->sums, memory_sums_at(&account->sums, j)))
 				marks[memory_sums_at(&account->sums, j)->stack] = 1;
 	}
 	stack_table_shrink(tick->stacks, marks, &numbers);
