@@ -166,6 +166,19 @@ static int drain(struct collector *collector, size_t turns, struct error *err)
 	return 0;
 }
 
+static void log_trouble(const struct collector *collector)
+{
+	const struct event_source *source = &collector->options.source;
+	struct error trouble;
+	const enum event_trouble kind = source->trouble ? source->trouble(source->context, &trouble)
+	                                                : EVENT_TROUBLE_NONE;
+
+	if (kind == EVENT_TROUBLE_OFTEN)
+		log_rarely(LOG_WARN, "%s", trouble.message);
+	if (kind == EVENT_TROUBLE_ONCE)
+		log_error("%s", trouble.message);
+}
+
 /* ---- what the kernel has counted ---- */
 
 /* Keeps the counters of a process for after the events that they count. */
@@ -324,6 +337,7 @@ int collector_run(struct collector *collector, struct error *err)
 	while (!collector->has_ended && !collector->is_stopped) {
 		if (wait_for_something(collector, err) < 0 || drain(collector, 1, err) < 0)
 			return -1;
+		log_trouble(collector);
 		if (collector->first_metrics_mono_ns != 0 &&
 		    clock_mono_ns() >= collector->first_metrics_mono_ns) {
 			gpu_process_table_settle(collector->processes, clock_mono_ns());

@@ -46,6 +46,13 @@ enum event_source_state {
 	EVENT_SOURCE_END,  /* nothing will come any more */
 };
 
+/* What a source goes on without. */
+enum event_trouble {
+	EVENT_TROUBLE_NONE,
+	EVENT_TROUBLE_OFTEN, /* it may come again and again */
+	EVENT_TROUBLE_ONCE,
+};
+
 /* What the kernel has counted of one process. */
 struct process_counters {
 	uint32_t tgid;
@@ -84,6 +91,9 @@ struct event_source {
 	/* How the Python of all processes of this program is read; version 0: it has none. */
 	void (*describe)(void *context, const struct exec_identity *program,
 	                 const struct python_description *description);
+
+	/* The last thing that went wrong since it was asked, and did not end it. */
+	enum event_trouble (*trouble)(void *context, struct error *out);
 
 	/* What it knows of itself; valid until the next call. */
 	void (*health)(void *context, struct collector_health *out);

@@ -6,7 +6,6 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "collector/bpf/probe_set.h"
 #include "collector/python/python_description.h"
@@ -21,6 +20,7 @@ struct kernel_source {
 	struct process_namer namer;
 	int epoll;
 	const struct event_handlers *handlers; /* while it drains */
+	bool has_undescribed;                  /* an interpreter that the kernel does not know */
 	struct named_count dropped[PROBE_LOSS_COUNT + 2];
 	struct named_count attach_errors[1];
 };
@@ -90,7 +90,6 @@ static int drain(void *context, const struct event_handlers *handlers, size_t li
                  enum event_source_state *out, struct error *err)
 {
 	struct kernel_source *source = context;
-	struct error trouble;
 
 	(void)err;
 	source->handlers = handlers;
@@ -98,9 +97,24 @@ static int drain(void *context, const struct event_handlers *handlers, size_t li
 	                                                       : EVENT_SOURCE_IDLE;
 	watch_drain(source->watch);
 	source->handlers = NULL;
-	if (watch_trouble(source->watch, &trouble))
-		log_rarely(LOG_WARN, "a driver library has no probes: %s", trouble.message);
 	return 0;
+}
+
+static enum event_trouble tell_trouble(void *context, struct error *out)
+{
+	struct kernel_source *source = context;
+
+	if (watch_trouble(source->watch, out)) {
+		(void)error_context(out, "a driver library has no probes");
+		return EVENT_TROUBLE_OFTEN;
+	}
+	if (!source->has_undescribed)
+		return EVENT_TROUBLE_NONE;
+	source->has_undescribed = false;
+	(void)error_set(out, ERROR_IO,
+	                "the interpreter of a program is not told to the kernel; its stacks have "
+	                "no Python frames");
+	return EVENT_TROUBLE_OFTEN;
 }
 
 /* ---- asking ---- */
@@ -183,12 +197,11 @@ static int program_of(void *context, uint32_t tgid, struct exec_identity *out, s
 static void describe(void *context, const struct exec_identity *program,
                      const struct python_description *description)
 {
-	const struct kernel_source *source = context;
+	struct kernel_source *source = context;
 	const int map = probe_set_map(source->probes, "python_programs");
 
 	if (map >= 0 && bpf_map_update_elem(map, program, description, BPF_ANY) < 0)
-		log_rarely(LOG_WARN, "the interpreter of a program is not told to the kernel; its "
-		                     "stacks have no Python frames");
+		source->has_undescribed = true;
 }
 
 static void tell_health(void *context, struct collector_health *out)
@@ -289,6 +302,7 @@ int kernel_source_open(const struct kernel_source_options *options, struct event
 		.settle = options->namer.settle ? settle : NULL,
 		.program = program_of,
 		.describe = describe,
+		.trouble = tell_trouble,
 		.health = tell_health,
 		.close = close_source,
 		.context = source,

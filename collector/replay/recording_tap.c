@@ -16,6 +16,7 @@
 #include "collector/unwind/process_view.h"
 
 #define PARTS_MAX      4
+#define PATH_SHOWN_MAX 256
 #define PERF_MAP_BYTES ((size_t)4 << 20) /* of a larger one, its beginning */
 
 struct recording_tap {
@@ -23,6 +24,7 @@ struct recording_tap {
 	struct recording_writer *writer;       /* NULL: writing has failed */
 	const struct event_handlers *handlers; /* while it drains */
 	struct id_map modules;                 /* those that are written */
+	struct error trouble;                  /* that nobody has asked for yet */
 };
 
 /* What a process answers, on its way. */
@@ -45,7 +47,8 @@ static void write_parts(struct recording_tap *tap, enum recording_kind kind, uin
 
 	if (!tap->writer || recording_append(tap->writer, &head, parts, count, &err) == 0)
 		return;
-	log_error("-collector.record: %s; the recording ends here", err.message);
+	(void)error_set(&tap->trouble, err.code, "-collector.record: %s; the recording ends here",
+	                err.message);
 	(void)recording_close(tap->writer, &ignored);
 	tap->writer = NULL;
 }
@@ -181,13 +184,15 @@ static void write_module(struct recording_tap *tap, uint32_t tgid, const struct 
 	struct error err = { 0 };
 	bool is_new;
 
+	strbuf_init(&skeleton, RECORDING_BLOCK_MAX / 2);
 	(void)id_map_add(&tap->modules, hash128_str(file->inode, file->path), &is_new);
 	if (!is_new)
 		return;
-	strbuf_init(&skeleton, RECORDING_BLOCK_MAX / 2);
 	if (module_skeleton_write(module, &skeleton, &err) < 0 || strbuf_overflowed(&skeleton)) {
-		log_warn("-collector.record: %.*s is left out: %s", STR_ARGS(file->path),
-		         err.code ? err.message : "too large");
+		(void)error_set(&tap->trouble, ERROR_TOO_LARGE,
+		                "-collector.record: %.*s is left out: %s",
+		                STR_ARGS(str_first(file->path, PATH_SHOWN_MAX)),
+		                err.code ? err.message : "too large");
 		return;
 	}
 
@@ -332,6 +337,18 @@ static void describe(void *context, const struct exec_identity *program,
 	tap->inner.describe(tap->inner.context, program, description);
 }
 
+static enum event_trouble trouble(void *context, struct error *out)
+{
+	struct recording_tap *tap = context;
+
+	if (tap->trouble.code == ERROR_NONE)
+		return tap->inner.trouble ? tap->inner.trouble(tap->inner.context, out)
+		                          : EVENT_TROUBLE_NONE;
+	*out = tap->trouble;
+	tap->trouble = (struct error){ 0 };
+	return EVENT_TROUBLE_ONCE;
+}
+
 static void health(void *context, struct collector_health *out)
 {
 	const struct recording_tap *tap = context;
@@ -391,6 +408,7 @@ int recording_tap_open(const char *path, const struct event_source *inner, struc
 		.settle = inner->settle ? settle : NULL,
 		.program = inner->program ? program_of : NULL,
 		.describe = inner->describe ? describe : NULL,
+		.trouble = trouble,
 		.health = inner->health ? health : NULL,
 		.close = close_tap,
 		.context = tap,

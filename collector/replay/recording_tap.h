@@ -4,8 +4,8 @@
  * Shape    whatever comes from the inner source is appended to a recording before it is
  *          handed on, and so is what processes answer when they are looked into. Counters
  *          are not: a recording has what events tell.
- * Errors   of opening: those of the file. When writing fails later, it is said once, and
- *          the rest is handed on without being written.
+ * Errors   of opening: those of the file. When writing fails later, that is its trouble,
+ *          once, and the rest is handed on without being written.
  * Threads  none: the collector's.
  * Source   docs/formats/recording.md
  */

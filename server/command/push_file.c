@@ -104,9 +104,9 @@ static int make_push(struct push_request *request, struct str bytes, struct str 
 	CLEANUP(strbuf_fini) struct strbuf changed;
 	const struct label_set labels = series_labels(metric, options, arena);
 
+	strbuf_init(&changed, PUSH_FILE_MAX + 64);
 	if (labels.count == 0)
 		return arena_error(arena, err);
-	strbuf_init(&changed, PUSH_FILE_MAX + 64);
 	if (options->override_unix_ns != 0)
 		put_time(&changed, plain, options->override_unix_ns);
 	strbuf_add_text(&request->path, PUSH_MESSAGE_PATH);

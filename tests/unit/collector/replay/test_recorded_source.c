@@ -1,10 +1,12 @@
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -294,6 +296,37 @@ static void a_recording_replays_what_the_tap_handed_on(void **state)
 	free(recorded);
 }
 
+/* A file that may not grow: everything is handed on all the same. */
+static void a_recording_that_cannot_be_written_says_so_once(void **state)
+{
+	const struct rlimit small = { .rlim_cur = 64, .rlim_max = RLIM_INFINITY };
+	struct event_source tap;
+	struct rlimit before;
+	struct seen seen;
+	struct error err = { 0 };
+	size_t handed_on;
+
+	(void)state;
+	assert_int_equal(recording_tap_open(path, &inner, &tap, &err), 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	seen_init(&seen, &tap);
+	do {
+		(void)drain(&seen);
+		strbuf_reset(&seen.text);
+	} while (tap.trouble(tap.context, &err) == EVENT_TROUBLE_NONE);
+	assert_non_null(strstr(err.message, "File too large; the recording ends here"));
+	assert_int_equal(tap.trouble(tap.context, &err), EVENT_TROUBLE_NONE);
+	handed_on = seen.events;
+	(void)drain(&seen);
+	assert_true(seen.events > handed_on);
+	assert_int_equal(tap.trouble(tap.context, &err), EVENT_TROUBLE_NONE);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	seen_fini(&seen);
+	tap.close(tap.context);
+}
+
 /* What lies behind the last frame in the ring is of some other event. */
 static void python_frames_that_are_not_the_events_are_not_written(void **state)
 {
@@ -441,6 +474,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_recording_replays_what_the_tap_handed_on),
+		cmocka_unit_test(a_recording_that_cannot_be_written_says_so_once),
 		cmocka_unit_test(python_frames_that_are_not_the_events_are_not_written),
 		cmocka_unit_test(a_process_that_was_not_recorded_is_not_there),
 		cmocka_unit_test(a_paced_replay_begins_anew_with_other_processes),
