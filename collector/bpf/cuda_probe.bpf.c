@@ -107,10 +107,9 @@ static __always_inline void announce(const struct pt_regs *regs, const struct ta
 
 	if (!calls || __sync_lock_test_and_set(&calls->announced, 1) != 0)
 		return;
-	calls->noticed = 1;
 	event = event_of(task, &key, CUDA_EVENT_INIT);
 	event.function = function;
-	event_ring_send_thread(&event, regs, task);
+	calls->noticed = calls->announced = event_ring_send_thread(calls, &event, regs, task);
 }
 
 static __always_inline void enter_free(const struct task_struct *task,

@@ -109,15 +109,21 @@ static __always_inline int send_bucket(const struct cuda_event *event, const str
 	return 1;
 }
 
-/* With the registers and the identity of the program, without a stack. */
-static __always_inline void event_ring_send_thread(const struct cuda_event *event,
-                                                   const struct pt_regs *regs,
-                                                   const struct task_struct *task)
+/* With the registers and the identity of the program, without a stack; 0: no place. */
+static __always_inline int event_ring_send_thread(struct process_calls *calls,
+                                                  const struct cuda_event *event,
+                                                  const struct pt_regs *regs,
+                                                  const struct task_struct *task)
 {
 	const struct stack_extent extent = { .base = regs->sp };
 
-	if (!send_bucket(event, regs, task, &extent, 0, BPF_RB_FORCE_WAKEUP))
+	if (!has_place(calls, event, &stack_region, ring_fill()) ||
+	    !send_bucket(event, regs, task, &extent, 0, BPF_RB_FORCE_WAKEUP)) {
 		probe_loss_count(LOSS_RING_FULL);
+		return 0;
+	}
+	ring_share_use(calls, event->time_ns, sizeof(struct cuda_stack_event));
+	return 1;
 }
 
 static __always_inline int send_sized(const struct cuda_event *event, const struct pt_regs *regs,

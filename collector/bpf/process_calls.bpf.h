@@ -12,6 +12,7 @@
 #include "collector/bpf/cuda_probe_shared.h"
 #include "collector/bpf/kernel_types.bpf.h"
 #include "collector/bpf/probe_loss.bpf.h"
+#include "collector/bpf/ring_share.bpf.h"
 #include "collector/bpf/task_ids.bpf.h"
 
 const volatile __u64 storm_interval_ns = 0; /* between two stacks of a process; 0: no limit */
@@ -50,8 +51,10 @@ static __always_inline struct process_calls *process_calls_of(const struct proce
 		return calls;
 	bpf_map_update_elem(&processes, key, &nothing, BPF_NOEXIST);
 	calls = bpf_map_lookup_elem(&processes, key);
-	if (calls)
+	if (calls) {
+		ring_share_begin(calls, bpf_ktime_get_boot_ns());
 		return calls;
+	}
 	probe_loss_count(LOSS_PROCESS_FULL);
 	return bpf_map_lookup_elem(&processes, &without_place);
 }

@@ -383,6 +383,14 @@ static void wait_for_word(void)
 		stop("no word came");
 }
 
+/* A block that is kept, and the rest of N when told to. */
+static void run_patient(const struct arguments *arguments)
+{
+	take(1);
+	wait_for_word();
+	run_pairs(arguments);
+}
+
 /* Loads the driver late, and calls it when told to; with N > 0 a child does the same. */
 static void run_late(const struct arguments *arguments)
 {
@@ -400,7 +408,7 @@ static const struct {
 	{ "classes", run_classes },       { "longjmp", run_longjmp }, { "fork", run_fork },
 	{ "killed", run_killed },         { "exec", run_exec },       { "threads", run_threads },
 	{ "stack", run_stack },           { "late", run_late },       { "callback", run_callback },
-	{ "beginnings", run_beginnings }, { "leader", run_leader },
+	{ "beginnings", run_beginnings }, { "leader", run_leader },   { "patient", run_patient },
 };
 
 int main(int argc, char **argv)
