@@ -14,6 +14,7 @@
 
 #define READS_MAX       32768 /* of a process that leads us around: some 20 ms */
 #define RUNTIME_SCANNED 8192  /* bytes of _PyRuntime in which a moved autoTSSkey is looked for */
+#define SCAN_READS      64    /* as many reads does that cost */
 #define KEY_MAX         1024  /* PTHREAD_KEYS_MAX */
 
 struct checker {
@@ -60,6 +61,9 @@ static bool find_key(struct checker *checker, uint64_t thread_pointer, uint64_t 
 	    pair[0] == 1 && pair[1] < KEY_MAX &&
 	    value_of_key(checker, thread_pointer, pair[1]) == state)
 		return true;
+	if (checker->reads >= READS_MAX)
+		return false;
+	checker->reads += SCAN_READS;
 	if (!python_memory_read(&checker->process->memory, runtime, words, sizeof(words)))
 		return false;
 	for (uint32_t i = 0; i + 1 < ARRAY_LENGTH(words); i++) {
