@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/regular_file.h"
+
 #define DEBUG_ROOT "/usr/lib/debug"
 #define PATH_BYTES 4096
 
@@ -34,7 +36,7 @@ static bool try_descriptor(const struct search *search, int descriptor)
 
 	if (descriptor < 0)
 		return false;
-	if (fstat(descriptor, &status) < 0 || !S_ISREG(status.st_mode)) {
+	if (fstat(descriptor, &status) < 0) {
 		(void)close(descriptor);
 		return false;
 	}
@@ -50,7 +52,7 @@ static bool try_path(const struct search *search, const char *path)
 	if (search->opener &&
 	    try_descriptor(search, search->opener->open(search->opener->context, path)))
 		return true;
-	return try_descriptor(search, open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+	return try_descriptor(search, regular_file_open(AT_FDCWD, path, 0));
 }
 
 static bool try_build_id(const struct search *search)

@@ -6,13 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/regular_file.h"
 
 #define READ_BYTES ((size_t)64 << 10)
-#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 #define DELETED    STR(" (deleted)")
 
 /* A descriptor of /proc/PID belongs to that process alone: after its end nothing opens. */
@@ -68,14 +67,12 @@ static int read_maps(void *context, struct strbuf *out, struct error *err)
 static int open_in_root(void *context, const char *path)
 {
 	const struct live_process *process = context;
-	const struct open_how how = { .flags = OPEN_FLAGS,
-		                      .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	const int root = openat(process->folder, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int descriptor;
 
 	if (root < 0)
 		return -1;
-	descriptor = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	descriptor = regular_file_open(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 	(void)close(root);
 	return descriptor;
 }
@@ -86,7 +83,7 @@ static int open_mapping(const struct live_process *process, const struct mapped_
 
 	(void)snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)file->start,
 	               (unsigned long long)file->end);
-	return openat(process->folder, name, OPEN_FLAGS);
+	return regular_file_open(process->folder, name, 0);
 }
 
 /* By its path, where the mapping itself may not be opened. It must be the same file. */
@@ -145,18 +142,11 @@ static size_t read_memory(void *context, uint64_t address, void *to, size_t leng
 static int open_perf_map(void *context)
 {
 	const struct live_process *process = context;
-	struct stat status;
 	char path[64];
-	int descriptor;
 
 	(void)snprintf(path, sizeof(path), "/tmp/perf-%llu.map",
 	               (unsigned long long)process->inner_id);
-	descriptor = open_in_root(context, path);
-	if (descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode))
-		return descriptor;
-	if (descriptor >= 0)
-		(void)close(descriptor);
-	return -1;
+	return open_in_root(context, path);
 }
 
 static void close_process(void *context)

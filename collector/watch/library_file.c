@@ -8,11 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-/* A path that a process made up may lead to a pipe or a terminal. */
-#define OPEN_FLAGS  (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+#include "base/regular_file.h"
+
 #define DRIVER_NAME STR("libcuda.so")
 #define DELETED     STR(" (deleted)")
 #define PROC_BYTES  96
@@ -27,8 +26,6 @@ bool library_file_is_driver(struct str path)
 /* Links of the path cannot lead out of the root of the process. -1 and errno. */
 static int open_in_root(const struct library_mapping *mapping)
 {
-	const struct open_how how = { .flags = OPEN_FLAGS,
-		                      .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	char path[PATH_MAX];
 	char root_path[PROC_BYTES];
 	int descriptor;
@@ -45,7 +42,7 @@ static int open_in_root(const struct library_mapping *mapping)
 	root = open(root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -1;
-	descriptor = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	descriptor = regular_file_open(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 	number = errno;
 	(void)close(root);
 	errno = number;
@@ -58,14 +55,7 @@ static int open_mapping(const struct library_mapping *mapping)
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
 	               (int)mapping->tgid, mapping->start, mapping->end);
-	return open(path, OPEN_FLAGS);
-}
-
-static bool is_file(int descriptor)
-{
-	struct stat status;
-
-	return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+	return regular_file_open(AT_FDCWD, path, 0);
 }
 
 static bool is_inode(int descriptor, uint64_t inode)
@@ -83,13 +73,17 @@ static bool is_inode(int descriptor, uint64_t inode)
 static int open_either(const struct library_mapping *mapping)
 {
 	const int by_path = open_in_root(mapping);
+	const int number = errno;
 	int by_mapping;
 
 	if (by_path >= 0 && mapping->inode != 0 && is_inode(by_path, mapping->inode))
 		return by_path;
 	by_mapping = open_mapping(mapping);
-	if (by_mapping < 0)
+	if (by_mapping < 0) {
+		if (number == EINVAL) /* says more than that the mapping is gone */
+			errno = number;
 		return by_path;
+	}
 	if (by_path >= 0)
 		(void)close(by_path);
 	return by_mapping;
@@ -97,6 +91,10 @@ static int open_either(const struct library_mapping *mapping)
 
 static int refused(int number, const struct library_mapping *mapping, struct error *err)
 {
+	if (number == EINVAL)
+		return error_set(err, ERROR_INVALID,
+		                 "the driver that process %d has mapped is no regular file",
+		                 (int)mapping->tgid);
 	error_set_errno(err, number, "opening the driver that process %d has mapped",
 	                (int)mapping->tgid);
 	if (number == ENOENT || number == ESRCH)
@@ -112,12 +110,6 @@ int library_file_open(const struct library_mapping *mapping, int *out_descriptor
 
 	if (descriptor < 0)
 		return refused(errno, mapping, err);
-	if (!is_file(descriptor)) {
-		(void)close(descriptor);
-		return error_set(err, ERROR_INVALID,
-		                 "the driver that process %d has mapped is no regular file",
-		                 (int)mapping->tgid);
-	}
 	*out_descriptor = descriptor;
 	return 0;
 }

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/regular_file.h"
 #include "collector/watch/library_file.h"
 #include "collector/watch/process_scan.h"
 #include "collector/watch/task_events.h"
@@ -135,7 +136,7 @@ static void offer_usual(struct watch *watch, const char *const *paths)
 {
 	for (; *paths; paths++) {
 		struct error err = { 0 };
-		const int descriptor = open(*paths, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		const int descriptor = regular_file_open(AT_FDCWD, *paths, 0);
 
 		if (descriptor >= 0 &&
 		    library_table_offer(watch->libraries, descriptor, clock_mono_ns(), &err) < 0)
