@@ -127,12 +127,12 @@ static void what_only_looks_like_an_id_is_none(void **state)
 {
 	static const char *const paths[] = {
 		"/docker/a1b2c3d4e5f6",
-		"/docker/" A "0",
-		"/system.slice/docker-" A "0.scope",
+		("/docker/" A "0"),
+		("/system.slice/docker-" A "0.scope"),
 		"/docker/A1B2C3D4E5F60718293A4B5C6D7E8F90A1B2C3D4E5F60718293A4B5C6D7E8F90",
 		"/x:cri-containerd:a1b2",
-		"/x:cri-containerd:" A ":y",
-		"/x:containerd:" A,
+		("/x:cri-containerd:" A ":y"),
+		("/x:containerd:" A),
 		"/",
 		"",
 	};

@@ -83,8 +83,8 @@ static void bundles_that_say_nothing_are_passed_over(void **state)
 		"{\"annotations\":{}}",
 		"{\"annotations\":{\"io.kubernetes.cri.sandbox-name\":7}}",
 		/* no namespace: it could be anybody's */
-		"{\"annotations\":{\"io.kubernetes.cri.sandbox-name\":\"llm-0\","
-		"\"io.kubernetes.cri.container-name\":\"train\"}}",
+		("{\"annotations\":{\"io.kubernetes.cri.sandbox-name\":\"llm-0\","
+		 "\"io.kubernetes.cri.container-name\":\"train\"}}"),
 		"{\"annotations\":{\"io.kubernetes.cri.sandbox-namespace\":\"prod\"}}",
 	};
 

@@ -165,8 +165,8 @@ static void what_is_no_pod_is_refused(void **state)
 		"{\"metadata\":{\"name\":\"a\",\"uid\":\"u\"}}",
 		"{\"metadata\":{\"namespace\":\"b\",\"uid\":\"u\"}}",
 		"{\"metadata\":{\"name\":\"\",\"namespace\":\"b\",\"uid\":\"u\"}}",
-		"{\"metadata\":{\"name\":\"a\",\"namespace\":\"b\","
-		"\"uid\":\"0123456789012345678901234567890123456\"}}",
+		("{\"metadata\":{\"name\":\"a\",\"namespace\":\"b\","
+		 "\"uid\":\"0123456789012345678901234567890123456\"}}"),
 	};
 
 	(void)state;

@@ -261,6 +261,18 @@ static void events_that_are_none_are_passed_over(void **state)
 	stop(&server);
 }
 
+/* The address sanitizer keeps what was freed, some hundred MB of it. */
+#if defined(__SANITIZE_ADDRESS__)
+#define MEMORY_IS_OURS false
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define MEMORY_IS_OURS false
+#endif
+#endif
+#ifndef MEMORY_IS_OURS
+#define MEMORY_IS_OURS true
+#endif
+
 static long resident_kib(void)
 {
 	struct rusage usage;
@@ -283,7 +295,7 @@ static void a_list_of_any_size_takes_little_memory(void **state)
 	WAIT_FOR(knows(&server, "u1"));
 	assert_int_equal(pod_watch_counts(server.watch).failures, 1);
 	assert_int_equal(pod_watch_counts(server.watch).passed_over, 1);
-	assert_true(resident_kib() - before_kib < 32 * 1024);
+	assert_true(!MEMORY_IS_OURS || resident_kib() - before_kib < 32 * 1024);
 	stop(&server);
 }
 
