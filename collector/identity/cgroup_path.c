@@ -106,7 +106,9 @@ static bool set_uid(char out[POD_UID_LENGTH + 1], struct str uid, char separator
 
 		if (is_dash ? uid.data[i] != separator : !is_hex(str_make(uid.data + i, 1), 1))
 			return false;
-		text[i] = is_dash ? '-' : uid.data[i];
+		text[i] = uid.data[i];
+		if (is_dash)
+			text[i] = '-';
 	}
 	set_id(out, str_make(text, sizeof(text)));
 	return true;

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -37,10 +38,10 @@ static struct cgroup_path read_text(const char *text)
 
 static struct cgroup_path read_path(const char *path)
 {
-	char text[2048] = "0::";
+	char text[2048];
 
-	assert_true(strlen(path) + 8 < sizeof(text));
-	return read_text(strcat(strcat(text, path), "\n"));
+	assert_true(snprintf(text, sizeof(text), "0::%s\n", path) < (int)sizeof(text));
+	return read_text(text);
 }
 
 static void assert_read(const struct expected *expected)
@@ -298,9 +299,7 @@ static void strange_bytes_become_text(void **state)
 	(void)state;
 	path = read_path("/system.slice/a\xff\\x01b\\xff.service");
 	assert_string_equal(path.unit.text, "a\xef\xbf\xbd b\xef\xbf\xbd");
-	memset(text, 'u', sizeof(text));
-	memcpy(text, "0::/", 4);
-	memcpy(text + sizeof(text) - 9, ".service", 9);
+	(void)snprintf(text, sizeof(text), "0::/%01500d.service\n", 0);
 	path = read_text(text);
 	assert_int_equal(strlen(path.unit.text), LABEL_TEXT_BYTES);
 }
