@@ -12,18 +12,17 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "collector/call_stacks.h"
+#include "collector/health_report.h"
 #include "collector/live/gpu_device.h"
-#include "collector/live/memory_tick.h"
 #include "collector/live/tick_clock.h"
 
-#define STACK_BYTES_USUAL ((size_t)64 << 20)
-#define BLOCK_BYTES_USUAL ((size_t)256 << 20)
-#define METRICS_MAX       ((size_t)32 << 20)
-#define WAIT_MOST_NS      NS_PER_S /* whatever wakes nobody is seen by then */
-#define TICK_DRAINS_MAX   256      /* of EVENT_DRAIN_USUAL: a storm does not hold up a tick */
-#define HOSTNAME_BYTES    256
-#define LOSSES_MAX        32 /* kinds of them: those of the source, and LOSSES_OWN */
-#define LOSSES_OWN        6
+#define STACK_BYTES_USUAL    ((size_t)64 << 20)
+#define BLOCK_BYTES_USUAL    ((size_t)256 << 20)
+#define PEAK_WINDOW_USUAL_NS (300 * NS_PER_S)
+#define METRICS_MAX          ((size_t)32 << 20)
+#define WAIT_MOST_NS         NS_PER_S /* whatever wakes nobody is seen by then */
+#define TICK_DRAINS_MAX      256      /* of EVENT_DRAIN_USUAL: a storm does not hold up a tick */
+#define HOSTNAME_BYTES       256
 
 /* What a descriptor that is readable means. */
 enum wait_reason {
@@ -63,6 +62,15 @@ static uint32_t stack_of(struct collector *collector, const struct cuda_event *e
 	return stack_table_add(collector->table, (enum cuda_function_id)event->function, &callers);
 }
 
+/* When a call was, on the wall clock. */
+static int64_t unix_of(const struct collector *collector, const struct cuda_event *event)
+{
+	const struct event_source *source = &collector->options.source;
+	const int64_t age_ns = source->age ? source->age(source->context, event) : 0;
+
+	return clock_unix_ns() - (age_ns > 0 ? age_ns : 0);
+}
+
 /* A call, in the books of its process. */
 static void book(struct collector *collector, const struct cuda_event *event, size_t size)
 {
@@ -76,6 +84,7 @@ static void book(struct collector *collector, const struct cuda_event *event, si
 		return;
 	stack = stack_of(collector, event, size);
 	gpu_account_book(&process->account, event, stack);
+	memory_tick_see(collector->tick, process, event, stack, unix_of(collector, event));
 	if (process->end_mono_ns != 0) /* it came behind the end: what it gave is gone too */
 		gpu_account_close(&process->account);
 }
@@ -243,40 +252,17 @@ static int count_all(struct collector *collector, struct error *err)
 
 /* ---- ticks ---- */
 
-/* What was lost behind the source. */
-static void own_losses(const struct collector *collector, struct named_count out[LOSSES_OWN])
-{
-	struct call_stacks_counts counts;
-
-	call_stacks_counts(collector->stacks, &counts);
-	out[0] = (struct named_count){ "stack_truncated", counts.truncated };
-	out[1] = (struct named_count){ "unwind_failed", counts.broken };
-	out[2] = (struct named_count){ "proc_gone", counts.gone };
-	out[3] = (struct named_count){ "proc_refused", counts.refused };
-	out[4] = (struct named_count){ "code_unnamed", counts.unnamed };
-	out[5] = (struct named_count){ "profile_too_large", memory_tick_dropped(collector->tick) };
-}
-
 static void hand_on_metrics(struct collector *collector)
 {
-	const struct event_source *source = &collector->options.source;
-	struct collector_health health = { 0 };
-	struct named_count losses[LOSSES_MAX];
+	struct health_report report;
 
 	collector->first_metrics_mono_ns = 0;
 	if (!collector->options.metrics)
 		return;
-	if (source->health)
-		source->health(source->context, &health);
-	assert(health.dropped_count <= LOSSES_MAX - LOSSES_OWN);
-	for (size_t i = 0; i < health.dropped_count; i++)
-		losses[i] = health.dropped[i];
-	own_losses(collector, losses + health.dropped_count);
-	health.dropped = losses;
-	health.dropped_count += LOSSES_OWN;
+	health_report_make(&report, &collector->options.source, collector->stacks, collector->tick);
 	strbuf_reset(&collector->text);
-	gpu_metrics_format(collector->metrics, collector->processes, collector->table, &health,
-	                   &collector->text);
+	gpu_metrics_format(collector->metrics, collector->processes, collector->table,
+	                   &report.health, &collector->text);
 	if (strbuf_overflowed(&collector->text))
 		log_rarely(LOG_WARN, "metrics are larger than %zu bytes; they are left out",
 		           METRICS_MAX);
@@ -297,22 +283,42 @@ static int tick(struct collector *collector, struct stack_profile_time time, str
 		return -1;
 	gpu_process_table_settle(collector->processes,
 	                         is_last(collector) ? INT64_MAX : clock_mono_ns());
-	memory_tick_publish(collector->tick, time);
+	memory_tick_publish(collector->tick, time,
+	                    is_last(collector) ? MEMORY_TICK_LAST : MEMORY_TICK_USUAL);
 	hand_on_metrics(collector);
 	call_stacks_sweep(collector->stacks);
 	gpu_process_table_forget(collector->processes, clock_mono_ns() - COLLECTOR_PROCESS_KEEP_NS);
 	return 0;
 }
 
+/* What does not wait for a tick. Events that were sent by now may change it. */
+static int publish_due(struct collector *collector, struct error *err)
+{
+	if (memory_tick_due_mono_ns(collector->tick) > clock_mono_ns())
+		return 0;
+	if (drain(collector, TICK_DRAINS_MAX, err) < 0)
+		return -1;
+	memory_tick_publish_due(collector->tick, clock_mono_ns());
+	return 0;
+}
+
+static int64_t shorter(int64_t wait_ns, int64_t due_mono_ns)
+{
+	const int64_t left_ns = due_mono_ns - clock_mono_ns();
+
+	if (left_ns >= wait_ns)
+		return wait_ns;
+	return left_ns > 0 ? left_ns : 0;
+}
+
 static int64_t wait_ns(const struct collector *collector)
 {
-	const int64_t metrics_ns = collector->first_metrics_mono_ns - clock_mono_ns();
 	int64_t wait = tick_clock_wait(&collector->clock, clock_unix_ns());
 
 	wait = wait < WAIT_MOST_NS ? wait : WAIT_MOST_NS;
-	if (collector->first_metrics_mono_ns != 0 && metrics_ns < wait)
-		wait = metrics_ns > 0 ? metrics_ns : 0;
-	return wait;
+	if (collector->first_metrics_mono_ns != 0)
+		wait = shorter(wait, collector->first_metrics_mono_ns);
+	return shorter(wait, memory_tick_due_mono_ns(collector->tick));
 }
 
 /* Waits for events, the next tick or the end. */
@@ -335,7 +341,8 @@ int collector_run(struct collector *collector, struct error *err)
 	tick_clock_init(&collector->clock, collector->options.interval_ns, clock_unix_ns());
 	collector->first_metrics_mono_ns = clock_mono_ns() + NS_PER_S;
 	while (!collector->has_ended && !collector->is_stopped) {
-		if (wait_for_something(collector, err) < 0 || drain(collector, 1, err) < 0)
+		if (wait_for_something(collector, err) < 0 || drain(collector, 1, err) < 0 ||
+		    publish_due(collector, err) < 0)
 			return -1;
 		log_trouble(collector);
 		if (collector->first_metrics_mono_ns != 0 &&
@@ -420,12 +427,18 @@ static void make_parts(struct collector *collector)
 		.cluster = options->cluster, .gpu = collector->gpu });
 	collector->tick = memory_tick_new(
 		&(struct memory_tick_options){
-			.service_suffix = options->service_suffix,
-			.hostname = hostname_of(collector),
-			.cluster = options->cluster,
-			.gpu = collector->gpu,
-			.has_pid_label = options->has_pid_label,
-			.sink = options->sink,
+			.series = {
+				.service_suffix = options->service_suffix,
+				.hostname = hostname_of(collector),
+				.cluster = options->cluster,
+				.gpu = collector->gpu,
+				.has_pid_label = options->has_pid_label,
+				.sink = options->sink,
+			},
+			.peak_window_ns = options->peak_window_ns ? options->peak_window_ns
+	                                                          : PEAK_WINDOW_USUAL_NS,
+			.malloc_series = options->malloc_series,
+			.malloc_service_name = options->malloc_service_name,
 		},
 		collector->processes, collector->table);
 }

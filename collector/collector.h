@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "collector/event_source.h"
+#include "collector/live/memory_tick.h"
 #include "collector/python/python_stack.h"
 #include "collector/unwind/frame_names.h"
 #include "profile/profile_sink.h"
@@ -30,6 +31,9 @@ struct collector_options {
 	const char *cluster;
 	const char *hostname; /* NULL: that of this machine */
 	bool has_pid_label;
+	int64_t peak_window_ns; /* 0: as usual */
+	enum malloc_series malloc_series;
+	const char *malloc_service_name; /* of memory_tick.h */
 	enum python_internals python_internals;
 	enum frame_unnamed unnamed;
 	size_t symbol_cache_bytes;

@@ -92,6 +92,9 @@ struct event_source {
 	void (*describe)(void *context, const struct exec_identity *program,
 	                 const struct python_description *description);
 
+	/* How long ago the event was that is handed on right now (ns). NULL: it is of now. */
+	int64_t (*age)(void *context, const struct cuda_event *event);
+
 	/* The last thing that went wrong since it was asked, and did not end it. */
 	enum event_trouble (*trouble)(void *context, struct error *out);
 

@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "collector/bpf/probe_set.h"
 #include "collector/python/python_description.h"
@@ -98,6 +99,12 @@ static int drain(void *context, const struct event_handlers *handlers, size_t li
 	watch_drain(source->watch);
 	source->handlers = NULL;
 	return 0;
+}
+
+static int64_t age_of(void *context, const struct cuda_event *event)
+{
+	(void)context;
+	return clock_boot_ns() - (int64_t)event->time_ns;
 }
 
 static enum event_trouble tell_trouble(void *context, struct error *out)
@@ -302,6 +309,7 @@ int kernel_source_open(const struct kernel_source_options *options, struct event
 		.settle = options->namer.settle ? settle : NULL,
 		.program = program_of,
 		.describe = describe,
+		.age = age_of,
 		.trouble = tell_trouble,
 		.health = tell_health,
 		.close = close_source,

@@ -22,13 +22,14 @@
 #include "server/process_signals.h"
 #include "server/push/link_frame.h"
 
-#define RETRY_FIRST_NS    (500 * NS_PER_MS) /* guesses, as are the three below */
-#define RETRY_MOST_NS     (30 * NS_PER_S)
-#define LAST_MOMENTS_NS   (5 * NS_PER_S)
-#define DELIVERY_POLL_MS  50
-#define INTERVAL_LEAST_NS NS_PER_S
-#define INTERVAL_MOST_NS  (3600 * NS_PER_S)
-#define TEXT_MAX          LINK_METRICS_MAX /* the collector's, and what became of pushes */
+#define RETRY_FIRST_NS      (500 * NS_PER_MS) /* guesses, as are the three below */
+#define RETRY_MOST_NS       (30 * NS_PER_S)
+#define LAST_MOMENTS_NS     (5 * NS_PER_S)
+#define DELIVERY_POLL_MS    50
+#define DURATION_LEAST_NS   NS_PER_S
+#define INTERVAL_MOST_NS    (3600 * NS_PER_S)
+#define PEAK_WINDOW_MOST_NS (1800 * NS_PER_S) /* servers refuse what is older than an hour */
+#define TEXT_MAX            LINK_METRICS_MAX  /* the collector's, and what became of pushes */
 
 _Static_assert(METRICS_PORT_BYTES_MAX >= TEXT_MAX, "whoever shows the text has room for it");
 
@@ -44,11 +45,25 @@ struct collecting {
 
 int collector_process_check(const struct options *options, struct error *err)
 {
-	if (options->collector_interval_ns < INTERVAL_LEAST_NS ||
-	    options->collector_interval_ns > INTERVAL_MOST_NS)
-		return error_set(err, ERROR_INVALID,
-		                 "-collector.interval=%s is not within 1s and 1h",
-		                 options->texts[OPTION_ID_collector_interval_ns]);
+	const struct {
+		int64_t value_ns;
+		int64_t most_ns;
+		const char *name;
+		const char *text;
+		const char *most;
+	} durations[] = {
+		{ options->collector_interval_ns, INTERVAL_MOST_NS, "interval",
+		  options->texts[OPTION_ID_collector_interval_ns], "1h" },
+		{ options->collector_peak_window_ns, PEAK_WINDOW_MOST_NS, "peak-window",
+		  options->texts[OPTION_ID_collector_peak_window_ns], "30m" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(durations); i++)
+		if (durations[i].value_ns < DURATION_LEAST_NS ||
+		    durations[i].value_ns > durations[i].most_ns)
+			return error_set(err, ERROR_INVALID,
+			                 "-collector.%s=%s is not within 1s and %s",
+			                 durations[i].name, durations[i].text, durations[i].most);
 	return 0;
 }
 
@@ -189,6 +204,9 @@ static int open_collector(struct collecting *collecting, struct error *err)
 		.cluster = options->collector_cluster,
 		.hostname = collector_identity_hostname(options),
 		.has_pid_label = options->collector_pid_label,
+		.peak_window_ns = options->collector_peak_window_ns,
+		.malloc_series = (enum malloc_series)options->collector_compat,
+		.malloc_service_name = options->compat_service_name,
 		.python_internals = (enum python_internals)options->collector_python_internals,
 		.unnamed = options->collector_raw_addresses ? FRAME_UNNAMED_ADDRESS
 		                                            : FRAME_UNNAMED_MODULE,

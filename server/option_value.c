@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "collector/live/memory_tick.h"
 #include "collector/python/python_stack.h"
 #include "profile/profile_type.h"
 #include "server/collector_identity.h"
@@ -53,6 +54,13 @@ static const struct word internals[] = {
 	{ NULL, 0 },
 };
 
+static const struct word mallocs[] = {
+	{ "all", MALLOC_SERIES_ALL },
+	{ "strict", MALLOC_SERIES_STRICT },
+	{ "off", MALLOC_SERIES_OFF },
+	{ NULL, 0 },
+};
+
 static const struct {
 	const char *name;
 	const struct word *words; /* or NULL */
@@ -71,6 +79,7 @@ static const struct {
 	[OPTION_MERGE] = { "mean|sum|last|max", merges },
 	[OPTION_INTERNALS] = { "mark|drop", internals },
 	[OPTION_KUBERNETES] = { "auto|off", kubernetes },
+	[OPTION_MALLOC] = { "all|strict|off", mallocs },
 };
 
 const char *option_type_name(enum option_type type)

@@ -30,6 +30,7 @@
 #define OPTION_FIELD_MERGE      int
 #define OPTION_FIELD_INTERNALS  int
 #define OPTION_FIELD_KUBERNETES int
+#define OPTION_FIELD_MALLOC     int
 
 enum option_type {
 	OPTION_STRING,
@@ -46,6 +47,7 @@ enum option_type {
 	OPTION_MERGE,
 	OPTION_INTERNALS,
 	OPTION_KUBERNETES,
+	OPTION_MALLOC,
 	OPTION_TYPE_COUNT
 };
 

@@ -384,6 +384,8 @@ void gpu_metrics_format(const struct gpu_metrics *metrics, struct gpu_process_ta
 		put_compatible(&text, (enum gpu_metric_id)i);
 	put_live(&text);
 	put_failures(&text);
+	put_named(&text, GPU_METRIC_OOM_REPORTS, "outcome", health->oom_reports,
+	          health->oom_report_count);
 	put_call_seconds(&text);
 	put_family(&text, GPU_METRIC_UP, health->is_up);
 	put_events(&text);

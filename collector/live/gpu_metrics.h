@@ -30,6 +30,8 @@ struct collector_health {
 	size_t dropped_count;
 	const struct named_count *attach_errors; /* by reason */
 	size_t attach_error_count;
+	const struct named_count *oom_reports; /* by outcome */
+	size_t oom_report_count;
 };
 
 struct gpu_metrics_options {

@@ -120,6 +120,11 @@ struct gpu_process *gpu_process_table_get(struct gpu_process_table *table,
 	return process;
 }
 
+struct budget *gpu_process_table_budget(struct gpu_process_table *table)
+{
+	return &table->budget;
+}
+
 size_t gpu_process_table_count(const struct gpu_process_table *table)
 {
 	return table->ids.count;

@@ -32,6 +32,9 @@ struct gpu_process {
 	/* what the kernel has counted, from reading it until it is booked */
 	struct kernel_counters counters[CUDA_CLASS_COUNT];
 
+	wide_sum told_peak_bytes; /* the last peak that was published */
+	uint64_t last_oom_ns;     /* when a report of it was begun (oom_reports.h); 0: never */
+
 	uint64_t start_ns;
 	uint64_t first_ns;   /* time of its first event */
 	int64_t end_mono_ns; /* 0: it runs */
@@ -62,6 +65,9 @@ struct gpu_process *gpu_process_table_get(struct gpu_process_table *table,
 
 struct gpu_process *gpu_process_table_find(struct gpu_process_table *table, uint32_t tgid,
                                            uint64_t start_ns);
+
+/* What all live blocks and sums take, for whoever copies them. */
+struct budget *gpu_process_table_budget(struct gpu_process_table *table);
 
 /* In the order of their first sight, of those that are there. */
 size_t gpu_process_table_count(const struct gpu_process_table *table);

@@ -1,56 +1,28 @@
 #include "collector/live/memory_tick.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "collector/live/cuda_error.h"
+#include "collector/live/oom_reports.h"
+#include "collector/live/profile_kinds.h"
 
-#define LABELS_MAX (12 + IDENTITY_LABEL_COUNT)
-
-static const struct stack_profile_kind memory_kind = {
-	.metric = "memory",
-	.types = { { "alloc_space", "bytes" },
-	           { "alloc_objects", "count" },
-	           { "inuse_space", "bytes" },
-	           { "inuse_objects", "count" } },
-	.type_count = 4,
-	.period = { "space", "bytes" },
-};
-
-/* Without samples: what was watched held nothing. */
-static const struct stack_profile_kind nothing_kind = {
-	.metric = "memory",
-	.types = { { "inuse_space", "bytes" }, { "inuse_objects", "count" } },
-	.type_count = 2,
-	.period = { "space", "bytes" },
-};
-
-/* No period type: what the published dashboard asks for is process_cpu:malloc:bytes:: */
-static const struct stack_profile_kind malloc_kind = {
-	.metric = "process_cpu",
-	.types = { { "malloc", "bytes" } },
-	.type_count = 1,
-};
-
-static const struct stack_profile_kind failed_kind = {
-	.metric = "gpu_memory_failed",
-	.types = { { "requested_space", "bytes" }, { "failures", "count" } },
-	.type_count = 2,
-	.period = { "space", "bytes" },
+/* What Inspektor Gadget counts for its flame graphs. */
+static const char *const strict_functions[] = {
+	"cuMemAlloc_v2",
+	"cuMemAllocHost_v2",
+	"cuMemAllocManaged",
+	"cuMemAllocPitch_v2",
 };
 
 struct memory_tick {
 	struct memory_tick_options options;
 	struct gpu_process_table *processes;
 	struct stack_table *stacks;
-	struct stack_profile maker;
-	struct arena *arena; /* of the push that is being made */
-	struct sink_profile *profiles;
-	size_t count;
-	size_t capacity;
+	struct series_batch *batch;
+	struct oom_reports *ooms;
 	struct stack_profile_time time;
-	uint64_t dropped;
+	bool is_window_over; /* of peaks */
 };
 
 struct memory_tick *memory_tick_new(const struct memory_tick_options *options,
@@ -61,8 +33,8 @@ struct memory_tick *memory_tick_new(const struct memory_tick_options *options,
 	tick->options = *options;
 	tick->processes = processes;
 	tick->stacks = stacks;
-	tick->arena = arena_new(MEMORY_TICK_BYTES, NULL);
-	stack_profile_init(&tick->maker, stacks);
+	tick->batch = series_batch_new(&options->series, stacks);
+	tick->ooms = oom_reports_new(&options->oom, processes);
 	return tick;
 }
 
@@ -70,120 +42,53 @@ void memory_tick_free(struct memory_tick *tick)
 {
 	if (!tick)
 		return;
-	stack_profile_fini(&tick->maker);
-	arena_free(tick->arena);
+	oom_reports_free(tick->ooms);
+	series_batch_free(tick->batch);
 	free(tick);
 }
 
-uint64_t memory_tick_dropped(const struct memory_tick *tick)
+struct memory_tick_counts memory_tick_counts(const struct memory_tick *tick)
 {
-	return tick->dropped;
+	return (struct memory_tick_counts){ series_batch_dropped(tick->batch),
+		                            oom_reports_counts(tick->ooms) };
 }
 
-static void push(struct memory_tick *tick)
+void memory_tick_see(struct memory_tick *tick, struct gpu_process *process,
+                     const struct cuda_event *event, uint32_t stack, int64_t unix_ns)
 {
-	if (tick->count > 0)
-		tick->options.sink.push(tick->options.sink.context, tick->profiles, tick->count);
-	arena_reset(tick->arena);
-	tick->profiles = NULL;
-	tick->count = tick->capacity = 0;
+	struct high_water *high = &process->account.sums.high;
+
+	if (high->unix_ns == 0)
+		high->unix_ns = unix_ns;
+	oom_reports_see(tick->ooms, process, event, stack, unix_ns);
 }
 
-/* ---- labels ---- */
+int64_t memory_tick_due_mono_ns(const struct memory_tick *tick)
+{
+	return oom_reports_due_mono_ns(tick->ooms);
+}
 
-struct label_builder {
-	struct arena *arena;
-	struct label labels[LABELS_MAX];
-	size_t count;
+void memory_tick_publish_due(struct memory_tick *tick, int64_t now_mono_ns)
+{
+	oom_reports_publish(tick->ooms, tick->batch, now_mono_ns);
+}
+
+/* ---- rows ---- */
+
+/* One class of a process. */
+struct class_rows {
+	const struct memory_sums *sums;
+	enum cuda_class memory_class;
 };
 
-static void put_label(struct label_builder *builder, const char *name, struct str value)
+static bool next_memory(const void *rows, size_t *cursor, uint32_t *out_stack, int64_t *out_values)
 {
-	if (value.length > 0)
-		builder->labels[builder->count++] = (struct label){ str_of(name), value };
-}
+	const struct class_rows *of = rows;
 
-/* What one series is told by, besides its process. */
-struct series_names {
-	const struct gpu_process *process; /* NULL: the heartbeat */
-	enum cuda_class memory_class;      /* CUDA_CLASS_COUNT: of all */
-	const char *cuda_error;            /* or NULL */
-};
+	while (*cursor < memory_sums_count(of->sums)) {
+		const struct memory_sum *sum = memory_sums_at(of->sums, (uint32_t)(*cursor)++);
 
-static struct str service_of(const struct memory_tick *tick, const struct stack_profile_kind *kind,
-                             const struct series_names *names)
-{
-	const char *service = names->process ? names->process->identity.service_name.text
-	                                     : "vramscope-collector";
-	const char *suffix = kind == &malloc_kind ? "" : tick->options.service_suffix;
-
-	return arena_printf(tick->arena, "%s%s", service, suffix);
-}
-
-static void put_process(struct label_builder *builder, const struct memory_tick *tick,
-                        const struct stack_profile_kind *kind, const struct series_names *names)
-{
-	const struct process_identity *identity = &names->process->identity;
-
-	put_label(builder, "proc_comm", str_of(identity->comm.text));
-	for (int i = 0; i < IDENTITY_LABEL_COUNT; i++)
-		put_label(builder, identity_label_on_profiles((enum identity_label)i),
-		          str_of(identity->labels[i].text));
-	if (kind == &malloc_kind)
-		return;
-	if (tick->options.has_pid_label)
-		put_label(builder, "pid",
-		          arena_printf(builder->arena, "%" PRIu32, names->process->tgid));
-	put_label(builder, "cuda_class", str_of(cuda_class_name(names->memory_class)));
-	put_label(builder, "gpu", str_of(tick->options.gpu));
-	if (names->cuda_error)
-		put_label(builder, "cuda_error",
-		          arena_copy(builder->arena, str_of(names->cuda_error)));
-}
-
-/* False when the arena is full. */
-static bool make_labels(const struct memory_tick *tick, const struct stack_profile_kind *kind,
-                        const struct series_names *names, struct label_set *out)
-{
-	struct label_builder builder = { .arena = tick->arena };
-
-	/* our values are deltas already: servers that would subtract must not */
-	put_label(&builder, "__delta__", STR("false"));
-	put_label(&builder, "__name__", str_of(kind->metric));
-	put_label(&builder, "service_name", service_of(tick, kind, names));
-	put_label(&builder, "hostname", str_of(tick->options.hostname));
-	put_label(&builder, "cluster", str_of(tick->options.cluster));
-	if (names->process)
-		put_process(&builder, tick, kind, names);
-	*out = (struct label_set){
-		.labels = arena_array(tick->arena, builder.count, sizeof(struct label)),
-		.count = builder.count,
-	};
-	if (!out->labels || arena_overflowed(tick->arena))
-		return false;
-	memcpy(out->labels, builder.labels, builder.count * sizeof(struct label));
-	label_set_sort(out);
-	return true;
-}
-
-/* ---- series ---- */
-
-/*
- * Gives one stack and its values and moves *cursor on; false when there are no more. NULL:
- * there are none, and that is to be told.
- */
-typedef bool (*row_source)(const struct series_names *names, size_t *cursor, uint32_t *out_stack,
-                           int64_t *out_values);
-
-static bool next_memory(const struct series_names *names, size_t *cursor, uint32_t *out_stack,
-                        int64_t *out_values)
-{
-	const struct memory_sums *sums = &names->process->account.sums;
-
-	while (*cursor < memory_sums_count(sums)) {
-		const struct memory_sum *sum = memory_sums_at(sums, (uint32_t)(*cursor)++);
-
-		if (sum->memory_class != names->memory_class ||
+		if (sum->memory_class != of->memory_class ||
 		    (sum->alloc_objects == 0 && sum->alloc_bytes == 0 && sum->live_objects == 0))
 			continue;
 		*out_stack = sum->stack;
@@ -196,16 +101,35 @@ static bool next_memory(const struct series_names *names, size_t *cursor, uint32
 	return false;
 }
 
-static bool next_malloc(const struct series_names *names, size_t *cursor, uint32_t *out_stack,
-                        int64_t *out_values)
-{
-	const struct memory_sums *sums = &names->process->account.sums;
+struct malloc_rows {
+	const struct memory_sums *sums;
+	const struct stack_table *stacks;
+	enum malloc_series which;
+};
 
-	while (*cursor < memory_sums_count(sums)) {
-		const struct memory_sum *sum = memory_sums_at(sums, (uint32_t)(*cursor)++);
+/* Whether the innermost frame, the driver's function, is one of the strict ones. */
+static bool is_strict(const struct stack_table *stacks, uint32_t stack)
+{
+	const struct stack_frame *leaf =
+		stack_table_frame(stacks, stack_table_node(stacks, stack)->frame);
+	const struct str name = stack_table_string(stacks, leaf->name);
+
+	for (size_t i = 0; i < ARRAY_LENGTH(strict_functions); i++)
+		if (str_equals(name, strict_functions[i]))
+			return true;
+	return false;
+}
+
+static bool next_malloc(const void *rows, size_t *cursor, uint32_t *out_stack, int64_t *out_values)
+{
+	const struct malloc_rows *of = rows;
+
+	while (*cursor < memory_sums_count(of->sums)) {
+		const struct memory_sum *sum = memory_sums_at(of->sums, (uint32_t)(*cursor)++);
 
 		/* registering pins memory that is there, it allocates none */
-		if (sum->memory_class == CUDA_CLASS_REGISTERED || sum->alloc_bytes == 0)
+		if (sum->memory_class == CUDA_CLASS_REGISTERED || sum->alloc_bytes == 0 ||
+		    (of->which == MALLOC_SERIES_STRICT && !is_strict(of->stacks, sum->stack)))
 			continue;
 		*out_stack = sum->stack;
 		out_values[0] = wide_sum_value(sum->alloc_bytes);
@@ -214,18 +138,22 @@ static bool next_malloc(const struct series_names *names, size_t *cursor, uint32
 	return false;
 }
 
-static bool next_failure(const struct series_names *names, size_t *cursor, uint32_t *out_stack,
-                         int64_t *out_values)
-{
-	const struct gpu_account *account = &names->process->account;
+struct failure_rows {
+	const struct gpu_account *account;
+	enum cuda_class memory_class;
+	const char *cuda_error;
+};
 
-	while (*cursor < account->failure_count) {
-		const struct failure_sum *sum = &account->failures[(*cursor)++];
+static bool next_failure(const void *rows, size_t *cursor, uint32_t *out_stack, int64_t *out_values)
+{
+	const struct failure_rows *of = rows;
+
+	while (*cursor < of->account->failure_count) {
+		const struct failure_sum *sum = &of->account->failures[(*cursor)++];
 		char name[CUDA_ERROR_TEXT];
 
 		cuda_error_name(sum->result, name);
-		if (sum->memory_class != names->memory_class ||
-		    strcmp(name, names->cuda_error) != 0)
+		if (sum->memory_class != of->memory_class || strcmp(name, of->cuda_error) != 0)
 			continue;
 		*out_stack = sum->stack;
 		out_values[0] = wide_sum_value(sum->requested_bytes);
@@ -235,64 +163,24 @@ static bool next_failure(const struct series_names *names, size_t *cursor, uint3
 	return false;
 }
 
-/*
- * One profile of rows from *cursor on, which moves behind them when it worked. A series
- * may need several: *out_more. False when the arena is full.
- */
-static bool add_profile(struct memory_tick *tick, const struct stack_profile_kind *kind,
-                        const struct series_names *names, row_source next, size_t *cursor,
-                        bool *out_more)
+static bool next_peak(const void *rows, size_t *cursor, uint32_t *out_stack, int64_t *out_values)
 {
-	struct stack_profile *maker = &tick->maker;
-	struct sink_profile profile;
-	int64_t values[STACK_PROFILE_TYPES_MAX];
-	uint32_t stack;
-	size_t at = *cursor;
-	size_t rows = 0;
+	const struct memory_sums *sums = rows;
 
-	*out_more = false;
-	if (!stack_profile_begin(maker, kind, tick->time, tick->arena) ||
-	    !make_labels(tick, kind, names, &profile.labels))
-		return false;
-	while (!*out_more && next && next(names, &at, &stack, values)) {
-		if (!stack_profile_add(maker, stack, values))
-			return false;
-		rows++;
-		*out_more = stack_profile_is_full(maker);
-	}
-	profile.profile = stack_profile_finish(maker);
-	*cursor = at;
-	if (rows == 0 && next)
-		return true;
-	if (!ARENA_GROW(tick->arena, tick->profiles, tick->count, tick->capacity))
-		return false;
-	tick->profiles[tick->count++] = profile;
-	return true;
-}
+	while (*cursor < memory_sums_count(sums)) {
+		const struct memory_sum *sum = memory_sums_at(sums, (uint32_t)(*cursor)++);
+		const wide_sum bytes = high_water_of(&sums->high, sum);
 
-/* All rows of one series; where the push is full it goes, and the profile is begun again. */
-static void add_series(struct memory_tick *tick, const struct stack_profile_kind *kind,
-                       const struct series_names *names, row_source next)
-{
-	size_t cursor = 0;
-	bool has_more = true;
-
-	while (has_more) {
-		const size_t begun = cursor;
-
-		if (add_profile(tick, kind, names, next, &cursor, &has_more))
+		if (bytes == 0)
 			continue;
-		push(tick);
-		cursor = begun;
-		if (!add_profile(tick, kind, names, next, &cursor, &has_more)) {
-			tick->dropped++;
-			push(tick);
-			return;
-		}
+		*out_stack = sum->stack;
+		out_values[0] = wide_sum_value(bytes);
+		return true;
 	}
+	return false;
 }
 
-/* ---- a tick ---- */
+/* ---- series ---- */
 
 static bool is_first_of_its_error(const struct gpu_account *account, size_t index)
 {
@@ -308,37 +196,116 @@ static void add_failures(struct memory_tick *tick, const struct gpu_process *pro
 	const struct gpu_account *account = &process->account;
 
 	for (size_t i = 0; i < account->failure_count; i++) {
+		const enum cuda_class memory_class = account->failures[i].memory_class;
 		char name[CUDA_ERROR_TEXT];
-		const struct series_names names = { .process = process,
-			                            .memory_class =
-			                                    account->failures[i].memory_class,
-			                            .cuda_error = name };
+		const struct failure_rows rows = { account, memory_class, name };
 
 		if (!is_first_of_its_error(account, i))
 			continue;
 		cuda_error_name(account->failures[i].result, name);
-		add_series(tick, &failed_kind, &names, next_failure);
+		series_batch_add(tick->batch, &(struct series){
+						      .kind = profile_kind(PROFILE_KIND_FAILED),
+						      .time = tick->time,
+						      .scope = SERIES_OF_PROCESS,
+						      .process = process,
+						      .cuda_class = cuda_class_name(memory_class),
+						      .cuda_error = name,
+						      .next = next_failure,
+						      .rows = &rows,
+					      });
 	}
 }
 
-static void add_process(struct memory_tick *tick, struct gpu_process *process)
+static void add_malloc(struct memory_tick *tick, const struct gpu_process *process)
 {
-	struct series_names names = { .process = process };
+	const struct malloc_rows rows = { &process->account.sums, tick->stacks,
+		                          tick->options.malloc_series };
+	const char *service = tick->options.malloc_service_name;
 
+	if (tick->options.malloc_series == MALLOC_SERIES_OFF)
+		return;
+	series_batch_add(tick->batch,
+	                 &(struct series){
+				 .kind = profile_kind(PROFILE_KIND_MALLOC),
+				 .time = tick->time,
+				 .scope = SERIES_OF_OTHERS,
+				 .process = process,
+				 .service_name = service && service[0] ? service : NULL,
+				 .next = next_malloc,
+				 .rows = &rows,
+			 });
+}
+
+static void add_classes(struct memory_tick *tick, const struct gpu_process *process)
+{
 	for (int i = 0; i < CUDA_CLASS_COUNT; i++) {
 		const struct class_books *books = &process->account.books[i];
+		const struct class_rows rows = { &process->account.sums, (enum cuda_class)i };
+		struct series series = {
+			.kind = profile_kind(PROFILE_KIND_MEMORY),
+			.time = tick->time,
+			.scope = SERIES_OF_PROCESS,
+			.process = process,
+			.cuda_class = cuda_class_name((enum cuda_class)i),
+			.next = next_memory,
+			.rows = &rows,
+		};
 
 		if (books->alloc_calls == 0 && books->alloc_bytes == 0)
 			continue;
-		names.memory_class = (enum cuda_class)i;
-		add_series(tick, &memory_kind, &names, next_memory);
+		series_batch_add(tick->batch, &series);
+		if (books->live_blocks > 0 || process->end_mono_ns != 0)
+			continue;
 		/* it runs, though there is nothing to show: whoever has no tick has ended */
-		if (books->live_blocks == 0 && process->end_mono_ns == 0)
-			add_series(tick, &nothing_kind, &names, NULL);
+		series.kind = profile_kind(PROFILE_KIND_NOTHING);
+		series.next = NULL;
+		series_batch_add(tick->batch, &series);
 	}
-	names.memory_class = CUDA_CLASS_COUNT;
-	add_series(tick, &malloc_kind, &names, next_malloc);
+}
+
+/* The highest point since the last time, unless it was told as high as that. */
+static void add_peak(struct memory_tick *tick, const struct gpu_process *process)
+{
+	const struct memory_sums *sums = &process->account.sums;
+	const struct high_water *high = &sums->high;
+
+	if (high->bytes == 0 || high->bytes == process->told_peak_bytes)
+		return;
+	series_batch_add(
+		tick->batch,
+		&(struct series){
+			.kind = profile_kind(PROFILE_KIND_PEAK),
+			.time = { high->unix_ns != 0 ? high->unix_ns : tick->time.unix_ns, 0 },
+			.scope = SERIES_OF_PROCESS,
+			.process = process,
+			.next = next_peak,
+			.rows = sums,
+		});
+}
+
+/* ---- a tick ---- */
+
+/* Whether a window ends within this tick, or nothing more will be told. */
+static bool ends_window(const struct memory_tick *tick, enum memory_tick_moment moment)
+{
+	const int64_t window_ns = tick->options.peak_window_ns;
+	const int64_t begun_ns = tick->time.unix_ns - tick->time.duration_ns;
+
+	return moment == MEMORY_TICK_LAST || tick->time.unix_ns / window_ns != begun_ns / window_ns;
+}
+
+static bool is_peak_due(const struct memory_tick *tick, const struct gpu_process *process)
+{
+	return tick->is_window_over || process->end_mono_ns != 0;
+}
+
+static void add_process(struct memory_tick *tick, const struct gpu_process *process)
+{
+	add_classes(tick, process);
+	add_malloc(tick, process);
 	add_failures(tick, process);
+	if (is_peak_due(tick, process))
+		add_peak(tick, process);
 }
 
 /* What a sum still says of its stack: blocks, or a part of the highest point. */
@@ -366,32 +333,54 @@ static void throw_away(struct memory_tick *tick)
 			if (refers(&account->sums, memory_sums_at(&account->sums, j)))
 				marks[memory_sums_at(&account->sums, j)->stack] = 1;
 	}
+	oom_reports_mark(tick->ooms, marks);
 	stack_table_shrink(tick->stacks, marks, &numbers);
 	for (size_t i = 0; numbers && i < count; i++)
 		gpu_account_rebuild(&gpu_process_table_at(tick->processes, i)->account, numbers);
+	if (numbers)
+		oom_reports_renumber(tick->ooms, numbers);
 	free(numbers);
 }
 
-void memory_tick_publish(struct memory_tick *tick, struct stack_profile_time time)
+/* What was handed on counts anew. */
+static void begin_anew(const struct memory_tick *tick, struct gpu_process *process)
 {
-	const struct series_names nobody = { .process = NULL };
+	struct gpu_account *account = &process->account;
+
+	gpu_account_sent(account);
+	process->is_published |= process->end_mono_ns != 0 && process->is_settled;
+	if (!is_peak_due(tick, process))
+		return;
+	process->told_peak_bytes = account->sums.high.bytes;
+	high_water_begin(&account->sums.high, account->gpu_live_bytes, tick->time.unix_ns);
+}
+
+void memory_tick_publish(struct memory_tick *tick, struct stack_profile_time time,
+                         enum memory_tick_moment moment)
+{
+	const size_t count = gpu_process_table_count(tick->processes);
 
 	tick->time = time;
-	add_series(tick, &nothing_kind, &nobody, NULL);
-	for (size_t i = 0; i < gpu_process_table_count(tick->processes); i++) {
+	tick->is_window_over = ends_window(tick, moment);
+	series_batch_add(tick->batch, &(struct series){
+					      .kind = profile_kind(PROFILE_KIND_NOTHING),
+					      .time = time,
+					      .scope = SERIES_OF_MACHINE,
+				      });
+	for (size_t i = 0; i < count; i++) {
 		struct gpu_process *process = gpu_process_table_at(tick->processes, i);
 
 		if (!process->identity.is_late)
 			add_process(tick, process);
 	}
-	push(tick);
-	for (size_t i = 0; i < gpu_process_table_count(tick->processes); i++) {
+	series_batch_flush(tick->batch);
+	if (moment == MEMORY_TICK_LAST)
+		memory_tick_publish_due(tick, INT64_MAX);
+	for (size_t i = 0; i < count; i++) {
 		struct gpu_process *process = gpu_process_table_at(tick->processes, i);
 
-		if (process->identity.is_late)
-			continue; /* its deltas wait for its name */
-		gpu_account_sent(&process->account);
-		process->is_published |= process->end_mono_ns != 0 && process->is_settled;
+		if (!process->identity.is_late) /* else its deltas wait for its name */
+			begin_anew(tick, process);
 	}
 	throw_away(tick);
 }

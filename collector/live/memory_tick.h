@@ -10,7 +10,9 @@
  *          that this machine was watched.
  *          A process whose identity is late is in no tick; its deltas are in the first one
  *          after it is settled.
- *          A tick is one push, or several when it is larger than MEMORY_TICK_BYTES.
+ *          A peak is what was live, by stack, at the highest point of a window of minutes:
+ *          one for each process and window, with the exact time of that point, unless the
+ *          one before was as high; and one at the end of the process.
  * Errors   none.
  * Threads  none: the collector's.
  * Source   collector specification 3.2, 3.3, 3.4, 6.4
@@ -18,18 +20,28 @@
 #pragma once
 
 #include "collector/live/gpu_process.h"
-#include "collector/live/stack_profile.h"
-#include "profile/profile_sink.h"
+#include "collector/live/oom_reports.h"
+#include "collector/live/series_batch.h"
 
-#define MEMORY_TICK_BYTES ((size_t)32 << 20) /* of profiles in one push */
+/* What is in the series that has the name and labels of other collectors. */
+enum malloc_series {
+	MALLOC_SERIES_ALL,    /* every class but registered memory */
+	MALLOC_SERIES_STRICT, /* calls of the four functions that Inspektor Gadget counts; of
+	                         lost ones only those whose function is known */
+	MALLOC_SERIES_OFF,
+};
 
 struct memory_tick_options {
-	const char *service_suffix; /* "-gpu" */
-	const char *hostname;
-	const char *cluster;
-	const char *gpu; /* of all processes: "unknown", or the one there is */
-	bool has_pid_label;
-	struct profile_sink sink;
+	struct series_batch_options series;
+	struct oom_reports_options oom;
+	int64_t peak_window_ns; /* on multiples of the wall clock */
+	enum malloc_series malloc_series;
+	const char *malloc_service_name; /* of all processes; NULL or "": each its own */
+};
+
+enum memory_tick_moment {
+	MEMORY_TICK_USUAL,
+	MEMORY_TICK_LAST, /* no other will come: peaks too are told as they are */
 };
 
 struct memory_tick;
@@ -42,10 +54,26 @@ void memory_tick_free(struct memory_tick *tick);
 DEFINE_FREEP(memory_tick)
 
 /*
+ * A call of a process, once its event is booked: when that was dates a highest point, and
+ * for want of memory a report is begun (oom_reports.h).
+ */
+void memory_tick_see(struct memory_tick *tick, struct gpu_process *process,
+                     const struct cuda_event *event, uint32_t stack, int64_t unix_ns);
+
+/* When something is due before the next tick; INT64_MAX: nothing is. And its publishing. */
+int64_t memory_tick_due_mono_ns(const struct memory_tick *tick);
+void memory_tick_publish_due(struct memory_tick *tick, int64_t now_mono_ns);
+
+/*
  * Publishes, starts the deltas anew, and throws away stacks that nothing refers to any
  * more.
  */
-void memory_tick_publish(struct memory_tick *tick, struct stack_profile_time time);
+void memory_tick_publish(struct memory_tick *tick, struct stack_profile_time time,
+                         enum memory_tick_moment moment);
 
-/* Profiles that did not fit any push; it should stay 0. */
-uint64_t memory_tick_dropped(const struct memory_tick *tick);
+struct memory_tick_counts {
+	uint64_t dropped; /* profiles that did not fit any push; it should stay 0 */
+	struct oom_counts ooms;
+};
+
+struct memory_tick_counts memory_tick_counts(const struct memory_tick *tick);

@@ -289,6 +289,15 @@ static int drain(void *context, const struct event_handlers *handlers, size_t li
 	return 0;
 }
 
+/* Against the pace at which it is shown. */
+static int64_t age_of(void *context, const struct cuda_event *event)
+{
+	const struct recorded_source *source = context;
+	const int64_t behind_ns = (int64_t)event->time_ns - source->first_time_ns;
+
+	return clock_mono_ns() - source->begin_mono_ns - behind_ns;
+}
+
 static int open_process(void *context, uint32_t tgid, struct process_view *out, struct error *err)
 {
 	const struct recorded_source *source = context;
@@ -370,6 +379,7 @@ static int open_source(const char *path, struct str bytes, enum recorded_pace pa
 		.open_process = open_process,
 		.identify = identify,
 		.settle = settle,
+		.age = pace == RECORDED_PACED ? age_of : NULL,
 		.health = health,
 		.close = close_source,
 		.context = source,

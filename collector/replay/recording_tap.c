@@ -337,6 +337,13 @@ static void describe(void *context, const struct exec_identity *program,
 	tap->inner.describe(tap->inner.context, program, description);
 }
 
+static int64_t age(void *context, const struct cuda_event *event)
+{
+	const struct recording_tap *tap = context;
+
+	return tap->inner.age(tap->inner.context, event);
+}
+
 static enum event_trouble trouble(void *context, struct error *out)
 {
 	struct recording_tap *tap = context;
@@ -408,6 +415,7 @@ int recording_tap_open(const char *path, const struct event_source *inner, struc
 		.settle = inner->settle ? settle : NULL,
 		.program = inner->program ? program_of : NULL,
 		.describe = inner->describe ? describe : NULL,
+		.age = inner->age ? age : NULL,
 		.trouble = trouble,
 		.health = inner->health ? health : NULL,
 		.close = close_tap,

@@ -18,6 +18,8 @@ struct fixture {
 	int64_t inuse_bytes; /* of the last tick */
 	int64_t malloc_bytes;
 	int64_t failures;
+	int64_t oom_bytes;
+	int64_t peak_bytes;
 	size_t ticks; /* heartbeats */
 	size_t texts;
 	char *text; /* the last metrics */
@@ -41,13 +43,17 @@ static void take_push(void *context, const struct sink_profile *profiles, size_t
 {
 	struct fixture *fixture = context;
 
-	fixture->inuse_bytes = 0;
+	if (total_of(profiles[0].profile, "requested_space") == 0)
+		fixture->inuse_bytes = 0; /* a tick, and no report of an OOM */
 	for (size_t i = 0; i < count; i++) {
 		fixture->ticks += profiles[i].profile->sample_count == 0;
 		fixture->alloc_bytes += total_of(profiles[i].profile, "alloc_space");
 		fixture->inuse_bytes += total_of(profiles[i].profile, "inuse_space");
 		fixture->malloc_bytes += total_of(profiles[i].profile, "malloc");
 		fixture->failures += total_of(profiles[i].profile, "failures");
+		if (total_of(profiles[i].profile, "failures") == 0)
+			fixture->oom_bytes += total_of(profiles[i].profile, "requested_space");
+		fixture->peak_bytes += total_of(profiles[i].profile, "peak_space");
 	}
 }
 
@@ -129,6 +135,8 @@ static void the_last_tick_publishes_what_was_seen(void **state)
 	assert_int_equal(fixture->malloc_bytes, 130);
 	assert_int_equal(fixture->inuse_bytes, 30);
 	assert_int_equal(fixture->failures, 1);
+	assert_int_equal(fixture->oom_bytes, 5);
+	assert_int_equal(fixture->peak_bytes, 130 + 30); /* the window's, and at the OOM */
 	assert_int_equal(fixture->ticks, 1);
 	assert_non_null(strstr(fixture->text, "mem_alloc_bytes_total{pid=\"100\""));
 	assert_non_null(strstr(fixture->text, "cuda_collector_up 0")); /* no kernel behind it */

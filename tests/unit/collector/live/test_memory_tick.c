@@ -7,120 +7,7 @@
 
 #include <cmocka.h>
 
-#include "base/mem.h"
-#include "collector/live/memory_tick.h"
-#include "tests/unit/collector/live/live_fixture.h"
-
-#define NOTES_MAX 200
-
-/* What one pushed profile said: the sink may not keep more. */
-struct note {
-	char labels[1024];
-	int64_t totals[STACK_PROFILE_TYPES_MAX];
-	size_t samples;
-	char type[32]; /* the first sample type */
-	int64_t time_unix_ns;
-	int64_t duration_ns;
-};
-
-struct fixture {
-	struct gpu_process_table *processes;
-	struct stack_table *stacks;
-	struct memory_tick *tick;
-	struct note notes[NOTES_MAX];
-	size_t count;
-	size_t pushes;
-};
-
-static void note_profile(struct note *note, const struct sink_profile *pushed)
-{
-	const struct profile *profile = pushed->profile;
-	struct strbuf text;
-
-	strbuf_init(&text, sizeof(note->labels) - 1);
-	label_set_format(&pushed->labels, &text);
-	assert_false(strbuf_overflowed(&text));
-	(void)snprintf(note->labels, sizeof(note->labels), "%s", text.data);
-	strbuf_fini(&text);
-	for (size_t i = 1; i < pushed->labels.count; i++)
-		assert_true(str_compare(pushed->labels.labels[i - 1].name,
-		                        pushed->labels.labels[i].name) < 0);
-	for (size_t i = 0; i < profile->sample_count * profile->sample_type_count; i++)
-		note->totals[i % profile->sample_type_count] += profile->values[i];
-	note->samples = profile->sample_count;
-	note->time_unix_ns = profile->time_unix_ns;
-	note->duration_ns = profile->duration_ns;
-	(void)snprintf(note->type, sizeof(note->type), "%.*s",
-	               STR_ARGS(profile_string(profile, profile->sample_types[0].type)));
-}
-
-static void note_push(void *context, const struct sink_profile *profiles, size_t count)
-{
-	struct fixture *fixture = context;
-
-	fixture->pushes++;
-	for (size_t i = 0; i < count; i++) {
-		assert_true(fixture->count < NOTES_MAX);
-		note_profile(&fixture->notes[fixture->count++], &profiles[i]);
-	}
-}
-
-static int set_up(void **state)
-{
-	struct fixture *fixture = mem_zalloc(1, sizeof(*fixture));
-
-	fixture->processes = gpu_process_table_new(&(struct gpu_process_table_options){
-		.namer = process_namer_of_proc("/nowhere"),
-		.memory_bytes = 256 << 20,
-	});
-	fixture->stacks = stack_table_new(256 << 20);
-	fixture->tick = memory_tick_new(
-		&(struct memory_tick_options){
-			.service_suffix = "-gpu",
-			.hostname = "box",
-			.cluster = "default",
-			.gpu = "unknown",
-			.has_pid_label = true,
-			.sink = { note_push, fixture },
-		},
-		fixture->processes, fixture->stacks);
-	*state = fixture;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *fixture = *state;
-
-	memory_tick_free(fixture->tick);
-	stack_table_free(fixture->stacks);
-	gpu_process_table_free(fixture->processes);
-	free(fixture);
-	return 0;
-}
-
-static void take(struct fixture *fixture, struct cuda_event event, uint32_t stack)
-{
-	gpu_account_book(&gpu_process_table_get(fixture->processes, &event)->account, &event,
-	                 stack);
-}
-
-static void publish(struct fixture *fixture)
-{
-	memset(fixture->notes, 0, sizeof(fixture->notes));
-	fixture->count = fixture->pushes = 0;
-	memory_tick_publish(fixture->tick, (struct stack_profile_time){ 15000, 15 });
-}
-
-static const struct note *note_of(const struct fixture *fixture, const char *labels,
-                                  const char *type)
-{
-	for (size_t i = 0; i < fixture->count; i++)
-		if (strcmp(fixture->notes[i].labels, labels) == 0 &&
-		    strcmp(fixture->notes[i].type, type) == 0)
-			return &fixture->notes[i];
-	return NULL;
-}
+#include "tests/unit/collector/live/publish_fixture.h"
 
 #define MEMORY                                                                    \
 	"{__delta__=\"false\", __name__=\"memory\", cluster=\"default\", "        \
@@ -190,7 +77,9 @@ static void a_tick_has_deltas_and_what_lives(void **state)
 
 	gpu_process_end(gpu_process_table_at(fixture->processes, 0), 2000);
 	publish(fixture);
-	assert_int_equal(fixture->count, 1); /* the heartbeat alone */
+	assert_int_equal(fixture->count, 2); /* the heartbeat, and the highest point of it */
+	publish(fixture);
+	assert_int_equal(fixture->count, 1);
 }
 
 static void an_idle_machine_has_a_heartbeat(void **state)
@@ -347,7 +236,7 @@ static void a_series_too_large_for_one_profile_is_several(void **state)
 	}
 	assert_int_equal(profiles, 3);
 	assert_int_equal(bytes, (int64_t)(stacks * (stacks - 1) / 2));
-	assert_int_equal(memory_tick_dropped(fixture->tick), 0);
+	assert_int_equal(memory_tick_counts(fixture->tick).dropped, 0);
 }
 
 static void a_tick_too_large_for_one_push_is_several(void **state)
@@ -378,7 +267,7 @@ static void a_tick_too_large_for_one_push_is_several(void **state)
 		if (strcmp(fixture->notes[i].type, "alloc_space") == 0)
 			bytes += fixture->notes[i].totals[2];
 	assert_int_equal(bytes, (int64_t)(processes * stacks));
-	assert_int_equal(memory_tick_dropped(fixture->tick), 0);
+	assert_int_equal(memory_tick_counts(fixture->tick).dropped, 0);
 }
 
 static void stacks_that_nothing_refers_to_are_thrown_away(void **state)

@@ -1,0 +1,294 @@
+#include "base/clock.h"
+#include "collector/live/cuda_error.h"
+#include "tests/unit/collector/live/publish_fixture.h"
+
+#define GB (UINT64_C(1) << 30)
+#define AT INT64_C(1767225600123456789) /* when the call failed */
+
+#define OOM(pid, recovered)                                                                 \
+	"{__delta__=\"false\", __name__=\"gpu_memory_oom\", cluster=\"default\", "          \
+	"cuda_class=\"device\", cuda_error=\"CUDA_ERROR_OUT_OF_MEMORY\", gpu=\"unknown\", " \
+	"hostname=\"box\", pid=\"" pid "\", proc_comm=\"worker\", "                         \
+	"recovered=\"" recovered "\", service_name=\"worker-gpu\"}"
+#define HELD(pid)                                                                   \
+	"{__delta__=\"false\", __name__=\"gpu_memory_peak\", cluster=\"default\", " \
+	"gpu=\"unknown\", hostname=\"box\", pid=\"" pid "\", "                      \
+	"proc_comm=\"worker\", reason=\"oom\", service_name=\"worker-gpu\"}"
+
+static struct cuda_event of(uint32_t pid, int64_t second, struct cuda_event event)
+{
+	event.tgid = event.tid = pid;
+	event.time_ns = (uint64_t)(second * NS_PER_S);
+	return event;
+}
+
+/* Everything that is due, however long that would take. */
+static void publish_all(struct fixture *fixture)
+{
+	forget_notes(fixture);
+	memory_tick_publish_due(fixture->tick, INT64_MAX);
+}
+
+static int64_t total_of(const struct fixture *fixture, const char *labels, const char *type)
+{
+	const struct note *note = note_of(fixture, labels, type);
+
+	if (!note)
+		return -1;
+	assert_int_equal(note->time_unix_ns, AT);
+	assert_int_equal(note->duration_ns, 0);
+	return note->totals[0];
+}
+
+static void it_tells_who_wanted_and_who_held_at_that_moment(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint32_t load = STACK_OF(fixture->stacks, "load", "main");
+	const uint32_t step = STACK_OF(fixture->stacks, "step", "main");
+	struct cuda_event pinned = of(101, 9, alloc_event(0x7000, 5 * GB));
+
+	pinned.function = CU_MEM_HOST_ALLOC;
+	take(fixture, of(101, 1, alloc_event(0x1000, 3 * GB)), load);
+	take(fixture, of(101, 2, alloc_event(0x2000, GB)), step);
+	take(fixture, of(102, 3, alloc_event(0x1000, 2 * GB)), load);
+	take(fixture, pinned, load);
+	take(fixture, of(103, 4, alloc_event(0x1000, GB)), load);
+	take(fixture, of(103, 5, free_event(0x1000)), 0);
+	take_at(fixture, of(101, 10, failed_event(8 * GB, 2)), step, AT);
+	/* what comes behind that moment is not in it */
+	take(fixture, of(101, 10, free_event(0x2000)), 0);
+	take(fixture, of(102, 10, alloc_event(0x2000, 7)), load);
+	publish_all(fixture);
+	assert_int_equal(fixture->count, 3);
+	assert_int_equal(fixture->pushes, 1);
+	assert_int_equal(total_of(fixture, OOM("101", "false"), "requested_space"), 8 * GB);
+	assert_int_equal(note_of(fixture, OOM("101", "false"), "requested_space")->samples, 1);
+	assert_int_equal(total_of(fixture, HELD("101"), "peak_space"), 4 * GB);
+	assert_int_equal(note_of(fixture, HELD("101"), "peak_space")->samples, 2);
+	assert_int_equal(total_of(fixture, HELD("102"), "peak_space"), 2 * GB);
+	assert_int_equal(memory_tick_counts(fixture->tick).ooms.reported, 1);
+	publish_all(fixture);
+	assert_int_equal(fixture->count, 0);
+}
+
+static bool has_recovered(struct fixture *fixture)
+{
+	publish_all(fixture);
+	assert_int_equal(fixture->count, 1); /* nobody held anything */
+	if (total_of(fixture, OOM("101", "true"), "requested_space") > 0)
+		return true;
+	assert_true(total_of(fixture, OOM("101", "false"), "requested_space") > 0);
+	return false;
+}
+
+static void it_recovers_by_as_much_within_a_second(void **state)
+{
+	static const struct {
+		uint32_t pid;
+		uint64_t bytes;
+		int64_t after_ns;
+		bool recovers;
+	} cases[] = {
+		{ 101, GB, 0, true },
+		{ 101, 2 * GB, NS_PER_S, true },
+		{ 101, GB, NS_PER_S + 1, false },
+		{ 101, GB - 1, 1000, false },
+		{ 102, 2 * GB, 1000, false },
+	};
+	struct fixture *fixture = *state;
+	const uint32_t step = STACK_OF(fixture->stacks, "step", "main");
+
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		const int64_t second = 100 * (int64_t)(i + 1); /* each is the first of its minute */
+		struct cuda_event again = of(cases[i].pid, second, alloc_event(0x1000, 0));
+
+		again.bytes = cases[i].bytes;
+		again.time_ns += (uint64_t)cases[i].after_ns;
+		take_at(fixture, of(101, second, failed_event(GB, 2)), step, AT);
+		take(fixture, again, step);
+		take(fixture, of(cases[i].pid, second, free_event(0x1000)), 0);
+		assert_int_equal(has_recovered(fixture), cases[i].recovers);
+	}
+}
+
+static void nothing_else_is_a_report(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint32_t step = STACK_OF(fixture->stacks, "step", "main");
+	struct cuda_event event = of(101, 10, failed_event(GB, 1)); /* another error */
+
+	take_at(fixture, event, step, AT);
+	event.kind = CUDA_EVENT_FREE_UNDONE; /* a free that finds no memory */
+	event.function = CU_MEM_FREE_V2;
+	event.result = CUDA_ERROR_OUT_OF_MEMORY;
+	take_at(fixture, event, step, AT);
+	take_at(fixture, of(101, 10, alloc_event(0x1000, GB)), step, AT);
+	publish_all(fixture);
+	assert_int_equal(fixture->count, 0);
+	assert_int_equal(memory_tick_counts(fixture->tick).ooms.limited, 0);
+}
+
+static void a_process_is_reported_once_a_minute(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint32_t step = STACK_OF(fixture->stacks, "step", "main");
+	size_t reports = 0;
+
+	for (int64_t second = 1; second <= 180; second++) {
+		take_at(fixture, of(101, second, failed_event(GB, 2)), step, AT);
+		publish_all(fixture);
+		reports += fixture->count;
+	}
+	assert_int_equal(reports, 3);
+	assert_int_equal(memory_tick_counts(fixture->tick).ooms.limited, 177);
+}
+
+static void a_storm_of_processes_costs_no_more_than_the_limits(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint32_t step = STACK_OF(fixture->stacks, "step", "main");
+	size_t reports = 0;
+
+	for (uint32_t pid = 1; pid <= 1000; pid++)
+		take_at(fixture, of(pid, 10, failed_event(GB, 2)), step, AT);
+	publish_all(fixture);
+	assert_int_equal(fixture->count, OOM_PENDING_MAX);
+	for (uint32_t pid = 1001; pid <= 2000; pid++) {
+		take_at(fixture, of(pid, 69, failed_event(GB, 2)), step, AT);
+		publish_all(fixture);
+		reports += fixture->count;
+	}
+	assert_int_equal(reports, OOM_MINUTE_MAX - OOM_PENDING_MAX);
+	take_at(fixture, of(3000, 70, failed_event(GB, 2)), step, AT); /* the next minute */
+	publish_all(fixture);
+	assert_int_equal(fixture->count, 1);
+	assert_int_equal(memory_tick_counts(fixture->tick).ooms.limited,
+	                 2000 - (uint64_t)OOM_MINUTE_MAX);
+}
+
+static void without_room_for_a_copy_the_call_is_told_alone(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint32_t step = STACK_OF(fixture->stacks, "step", "main");
+	struct budget *budget = gpu_process_table_budget(fixture->processes);
+	size_t left;
+
+	take(fixture, of(101, 1, alloc_event(0x1000, GB)), step);
+	left = budget->limit - budget_used(budget);
+	assert_true(budget_take(budget, left));
+	take_at(fixture, of(101, 10, failed_event(GB, 2)), step, AT);
+	budget_give(budget, left);
+	publish_all(fixture);
+	assert_int_equal(fixture->count, 1);
+	assert_int_equal(total_of(fixture, OOM("101", "false"), "requested_space"), GB);
+	assert_int_equal(memory_tick_counts(fixture->tick).ooms.bare, 1);
+}
+
+static void a_report_waits_for_a_second_and_for_late_names(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint32_t step = STACK_OF(fixture->stacks, "step", "main");
+	const struct cuda_event other = of(102, 1, alloc_event(0x1000, GB));
+	int64_t begun_ns = clock_mono_ns();
+
+	assert_true(memory_tick_due_mono_ns(fixture->tick) == INT64_MAX);
+	take(fixture, other, step);
+	take_at(fixture, of(101, 10, failed_event(GB, 2)), step, AT);
+	assert_true(memory_tick_due_mono_ns(fixture->tick) >= begun_ns + NS_PER_S);
+	begun_ns = memory_tick_due_mono_ns(fixture->tick);
+	forget_notes(fixture);
+	memory_tick_publish_due(fixture->tick, begun_ns - 1);
+	assert_int_equal(fixture->count, 0);
+	gpu_process_table_get(fixture->processes, &other)->identity.is_late = true;
+	memory_tick_publish_due(fixture->tick, begun_ns);
+	assert_int_equal(fixture->count, 0);
+	assert_true(memory_tick_due_mono_ns(fixture->tick) > begun_ns); /* not at once again */
+	gpu_process_table_get(fixture->processes, &other)->identity.is_late = false;
+	memory_tick_publish_due(fixture->tick, memory_tick_due_mono_ns(fixture->tick));
+	assert_int_equal(fixture->count, 2);
+	assert_true(memory_tick_due_mono_ns(fixture->tick) == INT64_MAX);
+}
+
+static void its_stacks_outlive_a_tick_that_throws_others_away(void **state)
+{
+	struct fixture *fixture = *state;
+	char name[32];
+
+	for (uint64_t i = 0; i < 10000; i++) {
+		(void)snprintf(name, sizeof(name), "f%llu", (unsigned long long)i);
+		(void)STACK_OF(fixture->stacks, name, "main");
+	}
+	take(fixture, of(101, 1, alloc_event(0x1000, GB)),
+	     STACK_OF(fixture->stacks, "load", "main"));
+	take_at(fixture, of(101, 10, failed_event(GB, 2)),
+	        STACK_OF(fixture->stacks, "step", "main"), AT);
+	take(fixture, of(101, 11, free_event(0x1000)), 0);
+	gpu_process_end(gpu_process_table_at(fixture->processes, 0), 2000);
+	publish(fixture);
+	assert_in_range(stack_table_count(fixture->stacks), 1, 100);
+	publish_all(fixture);
+	assert_int_equal(total_of(fixture, OOM("101", "false"), "requested_space"), GB);
+	assert_int_equal(total_of(fixture, HELD("101"), "peak_space"), GB);
+	assert_string_equal(note_of(fixture, HELD("101"), "peak_space")->caller, "load");
+	assert_string_equal(note_of(fixture, OOM("101", "false"), "requested_space")->caller,
+	                    "step");
+}
+
+static bool ask_device(void *context, struct oom_device *out)
+{
+	*out = *(const struct oom_device *)context;
+	return out->total_bytes > 0;
+}
+
+static void a_device_that_tells_of_itself_is_part_of_it(void **state)
+{
+	struct fixture *fixture = *state;
+	struct oom_device device = { 79 * GB, 80 * GB };
+	const uint32_t step = STACK_OF(fixture->stacks, "step", "main");
+	const struct note *note;
+
+	open_tick(fixture, &(struct memory_tick_options){ .oom = { ask_device, &device } });
+	take_at(fixture, of(101, 10, failed_event(2 * GB, 2)), step, AT);
+	device = (struct oom_device){ 0 }; /* what was, not what is */
+	take_at(fixture, of(102, 10, failed_event(GB, 2)), step, AT);
+	publish_all(fixture);
+	assert_int_equal(fixture->count, 2);
+	note = note_of(fixture, OOM("101", "false"), "requested_space");
+	assert_non_null(note);
+	assert_int_equal(note->totals[0], 2 * GB);
+	assert_int_equal(note->totals[1], 79 * GB);
+	assert_int_equal(note->totals[2], 80 * GB);
+	note = note_of(fixture, OOM("102", "false"), "requested_space");
+	assert_non_null(note);
+	assert_int_equal(note->totals[1], 0);
+}
+
+static void the_last_tick_waits_for_nobody(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint32_t step = STACK_OF(fixture->stacks, "step", "main");
+
+	take_at(fixture, of(101, 10, failed_event(GB, 2)), step, AT);
+	publish_at(fixture, (struct stack_profile_time){ AT + 1, 15 }, MEMORY_TICK_LAST);
+	assert_non_null(note_of(fixture, OOM("101", "false"), "requested_space"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(it_tells_who_wanted_and_who_held_at_that_moment),
+		TEST(it_recovers_by_as_much_within_a_second),
+		TEST(nothing_else_is_a_report),
+		TEST(a_process_is_reported_once_a_minute),
+		TEST(a_storm_of_processes_costs_no_more_than_the_limits),
+		TEST(without_room_for_a_copy_the_call_is_told_alone),
+		TEST(a_report_waits_for_a_second_and_for_late_names),
+		TEST(its_stacks_outlive_a_tick_that_throws_others_away),
+		TEST(a_device_that_tells_of_itself_is_part_of_it),
+		TEST(the_last_tick_waits_for_nobody),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
