@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -105,11 +106,12 @@ static void a_uid_is_what_one_is_made_of(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(uids); i++) {
 		struct container_facts facts;
-		char json[512] =
-			"{\"annotations\":{\"io.kubernetes.pod.name\":\"a\","
-			"\"io.kubernetes.pod.namespace\":\"b\",\"io.kubernetes.pod.uid\":\"";
+		char json[512];
 
-		(void)strcat(strcat(json, uids[i]), "\"}}");
+		(void)snprintf(json, sizeof(json),
+		               "{\"annotations\":{\"io.kubernetes.pod.name\":\"a\",\"io.kubernetes."
+		               "pod.namespace\":\"b\",\"io.kubernetes.pod.uid\":\"%s\"}}",
+		               uids[i]);
 		assert_true(container_bundle_read(str_of(json), &facts));
 		assert_string_equal(facts.pod_uid, "");
 	}

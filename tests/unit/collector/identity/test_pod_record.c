@@ -139,18 +139,17 @@ static void containers_of_each_kind_are_known_by_their_ids(void **state)
 
 static void containers_have_a_bound(void **state)
 {
-	static char text[65536] = "{\"metadata\":{" NAMES "},\"status\":{\"containerStatuses\":[";
+	CLEANUP(strbuf_fini) struct strbuf text;
 	struct pod_record record;
 
 	(void)state;
-	for (int i = 0; i < POD_CONTAINERS_MAX + 10; i++) {
-		char one[64];
-
-		(void)snprintf(one, sizeof(one), "%s{\"name\":\"c\",\"containerID\":\"x://%d\"}",
-		               i ? "," : "", i);
-		(void)strcat(text, one);
-	}
-	assert_int_equal(decode(strcat(text, "]}}"), &record), 0);
+	strbuf_init(&text, (size_t)1 << 16);
+	strbuf_add_text(&text, "{\"metadata\":{" NAMES "},\"status\":{\"containerStatuses\":[");
+	for (int i = 0; i < POD_CONTAINERS_MAX + 10; i++)
+		strbuf_printf(&text, "%s{\"name\":\"c\",\"containerID\":\"x://%d\"}", i ? "," : "",
+		              i);
+	strbuf_add_text(&text, "]}}");
+	assert_int_equal(decode(text.data, &record), 0);
 	assert_int_equal(record.container_count, POD_CONTAINERS_MAX);
 	pod_record_fini(&record);
 }

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "base/cleanup.h"
+#include "base/strbuf.h"
 #include "base/utf8.h"
 #include "collector/identity/process_sight.h"
 
@@ -138,11 +140,13 @@ static void names_are_made_fit_for_labels(void **state)
 {
 	const struct fixture *fixture = *state;
 	struct process_sight sight;
-	char longer[2000];
+	CLEANUP(strbuf_fini) struct strbuf longer;
 
-	memset(longer, 0xe2, sizeof(longer)); /* never a whole character */
-	memcpy(longer, "OTEL_SERVICE_NAME=", 18);
-	put_file(fixture, "environ", str_make(longer, sizeof(longer)));
+	strbuf_init(&longer, 2000);
+	strbuf_add_text(&longer, "OTEL_SERVICE_NAME=");
+	for (int i = 0; i < 1900; i++)
+		strbuf_add_byte(&longer, '\xe2'); /* never a whole character */
+	put_file(fixture, "environ", strbuf_view(&longer));
 	put_file(fixture, "comm", STR("a\x1b[31m\xff"));
 	sight = look(fixture, "");
 	assert_string_equal(sight.comm.text, "a [31m\xef\xbf\xbd");
