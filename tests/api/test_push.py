@@ -3,6 +3,7 @@
 The servers are sockets of this file, which say byte by byte what the test wants. What is pushed comes of the demo's recording, so that no right is
 needed: its ticks, in their order, each as one request.
 """
+import gzip
 import os
 import re
 import signal
@@ -308,22 +309,89 @@ class Servers(unittest.TestCase):
             self.assertNotIn("not delivered", collector.text)
 
 
+def fields(data):
+    """(number, value) of a protobuf message, one level deep."""
+    at = 0
+    while at < len(data):
+        tag, at = harness.cases.Proto.read_varint(data, at)
+        if tag & 7 == 2:
+            length, at = harness.cases.Proto.read_varint(data, at)
+            yield tag >> 3, data[at:at + length]
+            at += length
+        else:
+            value, at = harness.cases.Proto.read_varint(data, at)
+            yield tag >> 3, value
+
+
+def times_of(body):
+    """When the profiles of a push were made: PushRequest.series[].samples[].rawProfile, Profile.time_nanos."""
+    def inside(data, number):
+        return [value for found, value in fields(data) if found == number]
+
+    return {time_ns for series in inside(body, 1) for sample in inside(series, 2) for raw in inside(sample, 1)
+            for time_ns in inside(gzip.decompress(raw), 9)}
+
+
 class Live(unittest.TestCase):
-    """Where the driver may be watched: ticks go on while the server hangs."""
+    """Where the driver may be watched: ticks go on while the server is busy, hangs or is away."""
+
+    def collect(self, url, *options):
+        collector = Collector(url, "-collector.interval=1s", *options, source=None)
+        self.addCleanup(collector.__exit__)
+        if harness.wait_until(lambda: re.search("watching|error", collector.text), 60, "its start")[0] == "error":
+            self.skipTest("the driver may not be watched: " + collector.text)
+        harness.wait_until(lambda: "cuda_collector_push_waiting_bytes" in collector.metrics(), 60, "its metrics")
+        return collector
+
+    def metric(self, collector, name):
+        return int(re.search(r"^cuda_collector_%s (\d+)$" % re.escape(name), collector.metrics(), re.M)[1])
 
     def test_the_loop_does_not_wait_for_the_server(self):
-        with Peer(hang) as peer, Collector(peer.url, "-collector.interval=1s", source=None) as collector:
-            if not re.search("watching", harness.wait_until(lambda: re.search("watching|error", collector.text), 60, "its start")[0]):
-                self.skipTest("the driver may not be watched: " + collector.text)
-
-            def waiting():
-                return float(re.search(r"^cuda_collector_push_waiting_bytes (\S+)$", collector.metrics() or "", re.M)[1])
-
+        with Peer(hang) as peer:
+            collector = self.collect(peer.url)
             harness.wait_until(peer.bodies, 60, "a push")
             one = len(peer.bodies()[0])
-            harness.wait_until(lambda: waiting() > 3 * one, 60, "ticks that wait")
+            harness.wait_until(lambda: self.metric(collector, "push_waiting_bytes") > 3 * one, 60, "ticks that wait")
             self.assertEqual(len(peer.bodies()), 1)
             self.assertEqual(collector.stop()[0], 0)
+
+    def test_what_waited_comes_in_its_order(self):
+        is_free = threading.Event()
+
+        def busy(_, connection):
+            connection.sendall(OK if is_free.is_set() else answer(503))
+            return True
+
+        with Peer(busy) as peer:
+            collector = self.collect(peer.url)
+            harness.wait_until(lambda: self.metric(collector, 'pushes_total{outcome="retried"}') > 1, 60, "tries")
+            is_free.set()
+            harness.wait_until(lambda: self.metric(collector, 'pushes_total{outcome="delivered"}') > 4, 60, "deliveries")
+            self.assertEqual(collector.stop()[0], 0)
+            order = deduplicated(peer.bodies())
+            self.assertEqual(len(order), len(set(peer.bodies())))
+            times = [times_of(body) for body in order]
+            for earlier, later in zip(times, times[1:]):
+                self.assertLess(max(earlier), min(later))
+            self.assertNotIn("dropped", collector.text)
+
+    def test_what_waits_is_bounded_and_the_oldest_goes(self):
+        most = 2048  # a tick without a process is some 300 bytes
+        with Peer(hang) as peer:
+            url = peer.url
+        collector = self.collect(url, "-push.max-bytes=%d" % most)
+        harness.wait_until(lambda: self.metric(collector, 'pushes_total{outcome="dropped"}') > 1, 120, "the oldest to be dropped")
+        waiting = self.metric(collector, "push_waiting_bytes")
+        with Peer(OK, port=int(url.rpartition(":")[2])) as peer:
+            harness.wait_until(lambda: self.metric(collector, "push_waiting_bytes") == 0, 120, "the rest to be delivered")
+            self.assertEqual(collector.stop()[0], 0)
+            kept = peer.bodies()
+            self.assertLessEqual(waiting, most + len(kept[0]))  # the one that is tried is not dropped
+            self.assertGreater(waiting, len(kept[0]))
+            times = [min(times_of(body)) for body in kept]
+            self.assertEqual(times, sorted(times))
+            self.assertGreater(times[1] - times[0], 1.5e9)  # there was more between them
+            self.assertIn("profiles wait for their server: the oldest were dropped", collector.text)
 
 
 if __name__ == "__main__":
