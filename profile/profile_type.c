@@ -49,20 +49,28 @@ struct str profile_type_id(const struct profile_type *type, struct arena *arena)
 	return (struct str){ id, length };
 }
 
+/* What a device had at the moment of an event. */
+static bool is_of_oom_device(const struct profile_type *type)
+{
+	return str_equals(type->name, "gpu_memory_oom") &&
+	       str_starts_with(type->sample_type, STR("device_"));
+}
+
 bool profile_type_is_instant(const struct profile_type *type)
 {
 	return str_starts_with(type->sample_type, STR("inuse_")) ||
 	       str_equals(type->sample_type, "goroutine") ||
 	       str_equals(type->sample_type, "goroutines") ||
 	       str_equals(type->sample_type, "live") || str_equals(type->name, "gpu_memory_peak") ||
-	       str_equals(type->name, "gpu_memory_device");
+	       str_equals(type->name, "gpu_memory_device") || is_of_oom_device(type);
 }
 
 enum profile_merge profile_type_merge(const struct profile_type *type, enum profile_merge wanted)
 {
 	if (!profile_type_is_instant(type))
 		return PROFILE_MERGE_SUM;
-	if (wanted == PROFILE_MERGE_MEAN && str_equals(type->name, "gpu_memory_peak"))
+	if (wanted == PROFILE_MERGE_MEAN &&
+	    (str_equals(type->name, "gpu_memory_peak") || is_of_oom_device(type)))
 		return PROFILE_MERGE_MAX;
 	return wanted;
 }

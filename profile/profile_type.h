@@ -37,13 +37,14 @@ enum profile_merge {
 };
 
 /*
- * inuse_*, goroutine(s), live, and everything of gpu_memory_peak and gpu_memory_device
- * are instant.
+ * inuse_*, goroutine(s), live, everything of gpu_memory_peak and gpu_memory_device, and
+ * device_* of gpu_memory_oom are instant.
  */
 bool profile_type_is_instant(const struct profile_type *type);
 
 /*
- * What `wanted` means for this type: SUM for a delta, MAX for gpu_memory_peak under MEAN.
+ * What `wanted` means for this type: SUM for a delta; under MEAN, MAX for gpu_memory_peak
+ * and what devices had at an OOM.
  */
 enum profile_merge profile_type_merge(const struct profile_type *type, enum profile_merge wanted);
 

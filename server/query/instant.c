@@ -6,9 +6,10 @@
 
 /* A source while its profiles are counted; of max, a series. */
 struct source {
-	int64_t ticks;   /* mean: distinct times */
-	int64_t time_ns; /* last: the newest; max: that of the largest profile */
-	int64_t total;   /* max: the largest */
+	int64_t ticks;         /* mean: distinct times */
+	int64_t time_ns;       /* last: the newest; max: that of the largest profile */
+	int64_t total;         /* max: the largest, and */
+	struct hash128 series; /* whose that is */
 	uint32_t part;
 };
 
@@ -31,7 +32,7 @@ struct instant_plan {
 /* What a series' profiles are counted by. */
 static struct hash128 source_key(const struct instant_plan *plan, const struct label_set *labels)
 {
-	return plan->merge == PROFILE_MERGE_MAX ? label_set_fingerprint(labels, plan->key)
+	return plan->merge == PROFILE_MERGE_MAX ? instant_maximum_key(plan->key, labels)
 	                                        : instant_source_key(plan->key, labels);
 }
 
@@ -92,6 +93,7 @@ static int count_point(void *context, const struct store_point *point, struct er
 	           (point->total == source->total && point->time_unix_ns > source->time_ns)) {
 		source->total = point->total;
 		source->time_ns = point->time_unix_ns;
+		source->series = label_set_fingerprint(point->labels, plan->key);
 	}
 	return 0;
 }
@@ -102,12 +104,22 @@ static int64_t part_number(const struct instant_plan *plan, const struct source 
 	return plan->merge == PROFILE_MERGE_MEAN ? source->ticks : source->time_ns;
 }
 
+/* Whether the largest profile is of this series. */
+static bool is_of(const struct instant_plan *plan, const struct source *source,
+                  const struct label_set *labels)
+{
+	return hash128_equal(label_set_fingerprint(labels, plan->key), source->series);
+}
+
 static uint32_t part_of(void *context, const struct label_set *labels)
 {
 	const struct instant_plan *plan = context;
 	const uint32_t source = intern_find(&plan->sources, source_key(plan, labels));
 
-	return source == INTERN_NONE ? STORE_SKIP : plan->items[source].part;
+	if (source == INTERN_NONE ||
+	    (plan->merge == PROFILE_MERGE_MAX && !is_of(plan, &plan->items[source], labels)))
+		return STORE_SKIP;
+	return plan->items[source].part;
 }
 
 /* Gives every source its part. */

@@ -5,10 +5,10 @@
  * Shape    sources are those of instant_source.h. mean: the sum of a source's profiles
  *          over the distinct times at which it has any; a part is all sources with one
  *          such number. last: a source's newest time; a part is all sources with one such
- *          time. max: the largest profile of each series; a part is all series whose
- *          largest profile has one time. sum: no parts. Times are counted over all series
- *          of the type that match the service, so that a process that lived a tenth of
- *          the range counts a tenth.
+ *          time. max: the largest profile of each series (instant_maximum_key()); a part
+ *          is all series whose largest profile has one time. sum: no parts. Times are
+ *          counted over all series of the type that match the service, so that a process
+ *          that lived a tenth of the range counts a tenth.
  * Errors   the store's; arena_error().
  * Threads  none.
  * Source   collector specification, 3.4

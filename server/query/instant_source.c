@@ -31,6 +31,23 @@ struct hash128 instant_source_key(uint64_t secret, const struct label_set *label
 	return key;
 }
 
+struct hash128 instant_maximum_key(uint64_t secret, const struct label_set *labels)
+{
+	const struct str *type = label_set_find(labels, STR("__profile_type__"));
+	const bool is_peak = type && str_starts_with(*type, STR("gpu_memory_peak:"));
+	struct hash128 key = { secret, 0 };
+
+	for (size_t i = 0; i < labels->count; i++) {
+		const struct label *label = &labels->labels[i];
+		const struct hash128 parts[] = { key, hash_label(secret, 0, label->name),
+			                         hash_label(secret, 1, label->value) };
+
+		if (!is_peak || !str_equals(label->name, "reason"))
+			key = hash128(secret, parts, sizeof(parts));
+	}
+	return key;
+}
+
 int instant_question_widen(const struct store_query *query, struct instant_question *out,
                            struct error *err)
 {

@@ -4,6 +4,8 @@
  * Shape    a source is a service and the first label present of hostname, node, instance
  *          and pod. Its ticks are counted over all of its series, whichever of them are
  *          asked for: so a question is widened to find them.
+ *          Of peaks (gpu_memory_peak) those of one process are one whatever they were told
+ *          for: its highest point, and what it held when memory was short.
  * Errors   arena_error().
  * Threads  none.
  * Source   collector specification, 3.4
@@ -15,6 +17,12 @@
 
 /* The identity of a series' source. */
 struct hash128 instant_source_key(uint64_t secret, const struct label_set *labels);
+
+/*
+ * The identity of what has one maximum: a series, but for peaks, whose label `reason` does
+ * not tell series apart.
+ */
+struct hash128 instant_maximum_key(uint64_t secret, const struct label_set *labels);
 
 /* A question about all that shares a source with what another asks. */
 struct instant_question {

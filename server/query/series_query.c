@@ -48,12 +48,35 @@ struct series_run {
 	const struct selector *asked; /* what points are made of; others only tick */
 	uint64_t secret;
 	struct intern source_ids;
+	struct intern maximum_ids;
+	uint32_t *maximum_numbers; /* the first series of each */
+	size_t maximum_capacity;
+	bool has_maxima; /* series are told apart by what has one maximum */
 	struct series_role {
 		uint32_t source;
+		uint32_t number; /* of its points: its own, or that of the first it is one with */
 		bool is_asked;
 	} * roles; /* by series */
 	size_t role_capacity;
 };
+
+/* The number of the series that has its maximum with this one: the first that was seen. */
+static int join_maximum(struct series_run *run, const struct label_set *labels,
+                        uint32_t *in_out_number, struct error *err)
+{
+	struct arena *arena = run->seen.arena;
+	bool is_new;
+	const uint32_t id = intern_add(&run->maximum_ids, arena,
+	                               instant_maximum_key(run->secret, labels), &is_new);
+
+	if (id == INTERN_NONE ||
+	    (is_new && !ARENA_GROW(arena, run->maximum_numbers, id, run->maximum_capacity)))
+		return arena_error(arena, err);
+	if (is_new)
+		run->maximum_numbers[id] = *in_out_number;
+	*in_out_number = run->maximum_numbers[id];
+	return 0;
+}
 
 /* Learns what a series is to the question. */
 static int add_series(struct series_run *run, uint32_t number, const struct label_set *labels,
@@ -73,7 +96,12 @@ static int add_series(struct series_run *run, uint32_t number, const struct labe
 	                          &is_new);
 	if (role->source == INTERN_NONE)
 		return arena_error(arena, err);
-	return role->is_asked
+	role->number = number;
+	if (!role->is_asked)
+		return 0;
+	if (run->has_maxima && join_maximum(run, labels, &role->number, err) < 0)
+		return -1;
+	return role->number == number
 	               ? time_series_add_series(run->series, number, role->source, labels, err)
 	               : 0;
 }
@@ -91,7 +119,7 @@ static int add_point(void *context, const struct store_point *point, struct erro
 	role = &run->roles[point->series];
 	if (!role->is_asked)
 		return time_series_add_tick(run->series, role->source, point->time_unix_ns, err);
-	return time_series_add(run->series, point->series, point->time_unix_ns, point->total,
+	return time_series_add(run->series, role->number, point->time_unix_ns, point->total,
 	                       point->profile_id, err);
 }
 
@@ -126,6 +154,14 @@ static int scan_points(const struct read_query *query, enum time_series_mean mea
 	return store_scan(query->context.store, &question.query, add_point, run, err);
 }
 
+static bool groups_by(const struct time_series_options *options, const char *name)
+{
+	for (size_t i = 0; i < options->group_by_count; i++)
+		if (str_equals(options->group_by[i], name))
+			return true;
+	return false;
+}
+
 int read_query_run_series(struct read_query *query, const struct time_series_options *options,
                           enum series_aggregation aggregation, struct time_series_result *out,
                           struct error *err)
@@ -142,6 +178,7 @@ int read_query_run_series(struct read_query *query, const struct time_series_opt
 	whole.start_ms = query->start_ms;
 	whole.end_ms = query->end_ms;
 	whole.mean = mean_of(query, aggregation);
+	run.has_maxima = whole.mean == TIME_SERIES_MAX_SERIES && !groups_by(&whole, "reason");
 	if (time_series_new(&whole, query->context.arena, &run.series, err) < 0 ||
 	    scan_points(query, whole.mean, &run, err) < 0)
 		return -1;

@@ -105,6 +105,10 @@ static void gauges_merge_by_their_own_rule(void **state)
 		{ "memory:live:count:objects:count", true, PROFILE_MERGE_MEAN, PROFILE_MERGE_LAST },
 		{ "gpu_memory_peak:peak_space:bytes:space:bytes", true, PROFILE_MERGE_MAX,
 		  PROFILE_MERGE_LAST },
+		{ "gpu_memory_oom:requested_space:bytes:space:bytes", false, PROFILE_MERGE_SUM,
+		  PROFILE_MERGE_SUM },
+		{ "gpu_memory_oom:device_total_space:bytes:space:bytes", true, PROFILE_MERGE_MAX,
+		  PROFILE_MERGE_LAST },
 		{ "gpu_memory_device:device_used_space:bytes:space:bytes", true, PROFILE_MERGE_MEAN,
 		  PROFILE_MERGE_LAST },
 	};

@@ -17,6 +17,7 @@
 
 #define GAUGE "memory:inuse_space:bytes:space:bytes"
 #define DELTA "process_cpu:cpu:nanoseconds:cpu:nanoseconds"
+#define PEAK  "gpu_memory_peak:peak_space:bytes:space:bytes"
 #define CUDA  "process_cuda:malloc:bytes::"
 #define CPU   "process_cpu:malloc:bytes::"
 
@@ -228,6 +229,25 @@ static void peaks_are_never_averaged(void **state)
 	         PROFILE_MERGE_MEAN, "f", 100);
 }
 
+/* What it held when memory was short is no second process, and may be the highest. */
+static void what_was_live_at_an_oom_is_a_peak_of_the_same_process(void **state)
+{
+#define OF_PEAKS "__profile_type__=gpu_memory_peak:peak_space:bytes:space:bytes,service_name=x,pid="
+	static const struct fake_profile profiles[] = {
+		{ OF_PEAKS "1", NS(0), 100, "f" },
+		{ OF_PEAKS "1,reason=oom", NS(15), 90, "g" },
+		{ OF_PEAKS "2", NS(15), 10, "f" },
+		{ OF_PEAKS "2,reason=oom", NS(15), 30, "h" },
+	};
+
+	(void)state;
+	VALUE_IS(profiles, PEAK, "{}", PROFILE_MERGE_MEAN, "f", 100);
+	VALUE_IS(profiles, PEAK, "{}", PROFILE_MERGE_MEAN, "g", 0);
+	VALUE_IS(profiles, PEAK, "{}", PROFILE_MERGE_MEAN, "h", 30);
+	VALUE_IS(profiles, PEAK, "{reason=\"oom\"}", PROFILE_MERGE_MEAN, "g", 90);
+	VALUE_IS(profiles, PEAK, "{reason=\"\"}", PROFILE_MERGE_MEAN, "f", 110);
+}
+
 static void a_profile_divides_as_a_tree_does(void **state)
 {
 	static const struct fake_profile profiles[] = {
@@ -389,6 +409,7 @@ int main(void)
 		cmocka_unit_test(last_is_the_newest_tick_of_each_source),
 		cmocka_unit_test(max_is_the_largest_profile_of_each_series),
 		cmocka_unit_test(peaks_are_never_averaged),
+		cmocka_unit_test(what_was_live_at_an_oom_is_a_peak_of_the_same_process),
 		cmocka_unit_test(a_profile_divides_as_a_tree_does),
 		cmocka_unit_test(nothing_matches_is_an_empty_tree_without_a_merge),
 		cmocka_unit_test(a_type_without_data_gives_way_to_its_alias),

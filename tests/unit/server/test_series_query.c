@@ -127,6 +127,25 @@ static void the_largest_of_each_series_is_the_point_of_a_peak(void **state)
 	            117);
 }
 
+static void what_was_live_at_an_oom_is_one_with_the_peaks_of_its_process(void **state)
+{
+	static const char peak[] = "gpu_memory_peak:peak_space:bytes:space:bytes";
+	static const struct fake_profile peaks[] = {
+		{ "__profile_type__=gpu_memory_peak:peak_space:bytes:space:bytes,pid=1,reason=oom",
+		  NS(16), 70, "f" },
+		{ "__profile_type__=gpu_memory_peak:peak_space:bytes:space:bytes,pid=1", NS(1), 90,
+		  "f" },
+		{ "__profile_type__=gpu_memory_peak:peak_space:bytes:space:bytes,pid=2,reason=oom",
+		  NS(31), 5, "f" },
+	};
+
+	(void)state;
+	assert_true(POINT_OF(peaks, peak, "{}", PROFILE_MERGE_MEAN, SERIES_AGGREGATION_UNSAID) ==
+	            95);
+	assert_true(POINT_OF(peaks, peak, "{reason=\"oom\"}", PROFILE_MERGE_MEAN,
+	                     SERIES_AGGREGATION_UNSAID) == 75);
+}
+
 static void the_reference_sums_gauges(void **state)
 {
 	(void)state;
@@ -185,6 +204,7 @@ int main(void)
 		cmocka_unit_test(gauges_are_averaged_over_ticks_as_flame_graphs_are),
 		cmocka_unit_test(a_constant_gauge_reads_the_same_whoever_holds_it),
 		cmocka_unit_test(the_largest_of_each_series_is_the_point_of_a_peak),
+		cmocka_unit_test(what_was_live_at_an_oom_is_one_with_the_peaks_of_its_process),
 		cmocka_unit_test(the_reference_sums_gauges),
 		cmocka_unit_test(an_aggregation_that_was_asked_for_is_obeyed),
 		cmocka_unit_test(deltas_are_summed),
