@@ -44,11 +44,10 @@ int server_client_open(const char *url, const char *tenant, struct server_client
 	struct strbuf header;
 	struct str text = str_of(address ? address : DEFAULT_URL);
 
+	if (http_client_check_url(text.data, err) < 0)
+		return -1;
 	while (str_ends_with(text, STR("/")))
 		text.length--;
-	if (str_find(text, STR("://")) < 0)
-		return error_set(err, ERROR_INVALID, "'%.*s' is no URL: http://HOST:PORT",
-		                 STR_ARGS(text));
 	client->url = mem_strndup(text.data, text.length);
 	if (who) {
 		strbuf_init(&header, 4096);
