@@ -123,10 +123,10 @@ static void read_program(const char *proc, uint32_t tgid, struct label_text *out
 static void read_own_name(const char *proc, uint32_t tgid, struct label_text *out)
 {
 	char *buffer = mem_zalloc(ENVIRONMENT_MAX, 1);
+	const struct str environment = read_file(proc, tgid, "environ", buffer, ENVIRONMENT_MAX);
 
-	(void)process_sight_own_name(read_file(proc, tgid, "environ", buffer, ENVIRONMENT_MAX),
-	                             out);
-	explicit_bzero(buffer, ENVIRONMENT_MAX); /* secrets stand there */
+	(void)process_sight_own_name(environment, out);
+	explicit_bzero(buffer, environment.length); /* secrets stand there */
 	free(buffer);
 }
 
