@@ -41,5 +41,8 @@ int collector_identity_open(const struct options *options, struct identifier **o
 		return -1;
 	if (is_in_cluster)
 		log_info("pods of this node are asked of %s", access.url);
+	if (is_in_cluster && !node_of(options)[0])
+		log_warn("neither -collector.node-name nor NODE_NAME says which node this is; pods "
+		         "are known if it is called as this host is");
 	return 0;
 }

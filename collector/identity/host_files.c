@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/regular_file.h"
+
 #define READ_BYTES ((size_t)16 << 10)
+#define RESOLVE    (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
 
 int host_files_open(const char *root, struct host_files *out, struct error *err)
 {
@@ -25,19 +27,6 @@ void host_files_close(struct host_files *files)
 	if (files->root >= 0)
 		(void)close(files->root);
 	files->root = -1;
-}
-
-static int open_below(const struct host_files *files, const char *path, uint64_t flags)
-{
-	/* a path may lead to a pipe or a terminal */
-	const struct open_how how = {
-		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-
-	if (files->root < 0)
-		return -1;
-	return (int)syscall(SYS_openat2, files->root, path, &how, sizeof(how));
 }
 
 static bool read_all(int descriptor, struct strbuf *out)
@@ -57,14 +46,12 @@ static bool read_all(int descriptor, struct strbuf *out)
 
 bool host_files_read(const struct host_files *files, const char *path, struct strbuf *out)
 {
-	const int descriptor = open_below(files, path, 0);
-	struct stat status;
-	bool is_read = false;
+	const int descriptor = regular_file_open(files->root, path, RESOLVE);
+	bool is_read;
 
 	if (descriptor < 0)
 		return false;
-	if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode))
-		is_read = read_all(descriptor, out);
+	is_read = read_all(descriptor, out);
 	(void)close(descriptor);
 	return is_read;
 }
@@ -72,7 +59,9 @@ bool host_files_read(const struct host_files *files, const char *path, struct st
 bool host_files_each(const struct host_files *files, const char *folder, size_t limit,
                      bool (*visit)(void *context, struct str name), void *context)
 {
-	const int descriptor = open_below(files, folder, O_DIRECTORY);
+	const struct open_how how = { .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+		                      .resolve = RESOLVE };
+	const int descriptor = (int)syscall(SYS_openat2, files->root, folder, &how, sizeof(how));
 	DIR *names = descriptor < 0 ? NULL : fdopendir(descriptor);
 	const struct dirent *entry;
 	bool is_found = false;
