@@ -18,7 +18,8 @@ struct library_identity {
 struct library {
 	struct library_identity identity;
 	int descriptor;
-	void *link; /* NULL: refused */
+	uint32_t owner; /* who brought it: a process, or 0 */
+	void *link;     /* NULL: refused */
 	size_t functions;
 	int64_t mapped_ns; /* when it was last seen mapped */
 	int64_t tried_ns;
@@ -109,10 +110,24 @@ void library_table_free(struct library_table *table)
 	free(table);
 }
 
-/* Of a full table, the refused library that was mapped longest ago makes room. */
-static bool make_room(struct library_table *table)
+/* How many an owner has brought. */
+static size_t count_of(const struct library_table *table, uint32_t owner)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < table->count; i++)
+		count += table->libraries[i].owner == owner;
+	return count;
+}
+
+/*
+ * Of a full table, the refused library that was mapped longest ago makes room; else the one
+ * of whoever has brought most, if that is more than the new one would have.
+ */
+static bool make_room(struct library_table *table, uint32_t owner)
 {
 	struct library *oldest = NULL;
+	size_t most = count_of(table, owner) + 1;
 
 	if (table->count < LIBRARIES_MAX)
 		return true;
@@ -122,27 +137,43 @@ static bool make_room(struct library_table *table)
 		if (!library->link && (!oldest || library->mapped_ns < oldest->mapped_ns))
 			oldest = library;
 	}
+	for (size_t i = 0; i < table->count && (!oldest || oldest->link); i++) {
+		const size_t count = count_of(table, table->libraries[i].owner);
+
+		if (count <= most)
+			continue;
+		most = count;
+		oldest = &table->libraries[i];
+	}
 	if (oldest)
 		drop(table, oldest);
 	return oldest != NULL;
 }
 
-static int add(struct library_table *table, const struct library_identity *identity, int descriptor,
-               int64_t now_ns, struct error *err)
+static int add(struct library_table *table, const struct library_identity *identity,
+               const struct library_offer *offer, struct error *err)
 {
 	struct library *library;
 
-	if (!make_room(table)) {
-		(void)close(descriptor);
+	if (offer->owner != 0 && count_of(table, offer->owner) >= LIBRARIES_OF_ONE_MAX) {
+		(void)close(offer->descriptor);
+		table->errors++;
+		return error_set(err, ERROR_TOO_LARGE,
+		                 "process %u has mapped more than %d driver libraries",
+		                 (unsigned)offer->owner, LIBRARIES_OF_ONE_MAX);
+	}
+	if (!make_room(table, offer->owner)) {
+		(void)close(offer->descriptor);
 		table->errors++;
 		return error_set(err, ERROR_TOO_LARGE, "more than %d driver libraries are mapped",
 		                 LIBRARIES_MAX);
 	}
 	library = &table->libraries[table->count++];
 	*library = (struct library){ .identity = *identity,
-		                     .descriptor = descriptor,
-		                     .mapped_ns = now_ns };
-	return attach(table, library, now_ns, err);
+		                     .descriptor = offer->descriptor,
+		                     .owner = offer->owner,
+		                     .mapped_ns = offer->now_ns };
+	return attach(table, library, offer->now_ns, err);
 }
 
 /* Sees to a known library that may have changed, or was refused. */
@@ -159,22 +190,22 @@ static int renew(struct library_table *table, struct library *library,
 	return attach(table, library, now_ns, err);
 }
 
-int library_table_offer(struct library_table *table, int descriptor, int64_t now_ns,
+int library_table_offer(struct library_table *table, const struct library_offer *offer,
                         struct error *err)
 {
 	struct library_identity identity = { 0 };
 	struct library *library;
 
-	if (identify(descriptor, &identity, err) < 0) {
-		(void)close(descriptor);
+	if (identify(offer->descriptor, &identity, err) < 0) {
+		(void)close(offer->descriptor);
 		return -1;
 	}
 	library = find(table, &identity);
 	if (!library)
-		return add(table, &identity, descriptor, now_ns, err);
-	(void)close(descriptor);
-	library->mapped_ns = now_ns;
-	return renew(table, library, &identity, now_ns, err);
+		return add(table, &identity, offer, err);
+	(void)close(offer->descriptor);
+	library->mapped_ns = offer->now_ns;
+	return renew(table, library, &identity, offer->now_ns, err);
 }
 
 void library_table_sweep(struct library_table *table, int64_t now_ns)

@@ -15,7 +15,9 @@
 #include "collector/watch/process_scan.h"
 #include "collector/watch/task_events.h"
 
-#define PATH_BYTES 4096 /* of a mapped file; longer ones are cut by the kernel */
+#define WATCH_LOST_NS   (500 * NS_PER_MS) /* at least between two walks for what was lost */
+#define WATCH_LOST_COST 32                /* and as many times what one takes */
+#define PATH_BYTES      4096              /* of a mapped file; longer ones are cut by the kernel */
 
 /* Where NVIDIA's installer and the packages of distributions put it. */
 static const char *const usual_libraries[] = {
@@ -34,7 +36,10 @@ struct watch {
 	int epoll;
 	int timer;
 	struct process_scan_result scan;
-	struct error trouble; /* ERROR_NONE: nothing since it was asked for */
+	int64_t scanned_ns;    /* when the last walk ended */
+	int64_t scan_cost_ns;  /* what it took */
+	uint64_t lost_at_scan; /* records that were lost before it */
+	struct error trouble;  /* ERROR_NONE: nothing since it was asked for */
 };
 
 static void offer(struct watch *watch, const struct library_mapping *mapping)
@@ -47,7 +52,11 @@ static void offer(struct watch *watch, const struct library_mapping *mapping)
 			watch->trouble = err;
 		return;
 	}
-	if (library_table_offer(watch->libraries, descriptor, clock_mono_ns(), &err) < 0)
+	if (library_table_offer(watch->libraries,
+	                        &(struct library_offer){ .descriptor = descriptor,
+	                                                 .owner = (uint32_t)mapping->tgid,
+	                                                 .now_ns = clock_mono_ns() },
+	                        &err) < 0)
 		watch->trouble = err;
 }
 
@@ -139,18 +148,35 @@ static void offer_usual(struct watch *watch, const char *const *paths)
 		const int descriptor = regular_file_open(AT_FDCWD, *paths, 0);
 
 		if (descriptor >= 0 &&
-		    library_table_offer(watch->libraries, descriptor, clock_mono_ns(), &err) < 0)
+		    library_table_offer(watch->libraries,
+		                        &(struct library_offer){ .descriptor = descriptor,
+		                                                 .now_ns = clock_mono_ns() },
+		                        &err) < 0)
 			watch->trouble = err;
 	}
 }
 
 void watch_rescan(struct watch *watch)
 {
+	const int64_t begun_ns = clock_mono_ns();
 	struct error err = { 0 };
 
+	watch->lost_at_scan = task_events_lost(watch->tasks);
 	if (process_scan(see_mapped_driver, watch, &watch->scan, &err) < 0)
 		watch->trouble = err;
 	library_table_sweep(watch->libraries, clock_mono_ns());
+	watch->scanned_ns = clock_mono_ns();
+	watch->scan_cost_ns = watch->scanned_ns - begun_ns;
+}
+
+/* Records were lost: maybe that of a driver. Looked for soon, and never all the time. */
+static bool is_scan_due(const struct watch *watch)
+{
+	const int64_t dear_ns = WATCH_LOST_COST * watch->scan_cost_ns;
+	const int64_t pause_ns = dear_ns > WATCH_LOST_NS ? dear_ns : WATCH_LOST_NS;
+
+	return task_events_lost(watch->tasks) != watch->lost_at_scan &&
+	       clock_mono_ns() - watch->scanned_ns >= pause_ns;
 }
 
 static int add_descriptor(struct watch *watch, int descriptor, struct error *err)
@@ -225,7 +251,8 @@ void watch_drain(struct watch *watch)
 	uint64_t ticks;
 
 	task_events_drain(watch->tasks);
-	if (read(watch->timer, &ticks, sizeof(ticks)) == (ssize_t)sizeof(ticks))
+	if (read(watch->timer, &ticks, sizeof(ticks)) == (ssize_t)sizeof(ticks) ||
+	    is_scan_due(watch))
 		watch_rescan(watch);
 }
 

@@ -3,7 +3,7 @@
  * probes as soon as the first process maps it.
  *
  * Shape    what the kernel tells of tasks, as it happens; a walk over /proc at the start, and
- *          again each WATCH_RESCAN_NS for what was lost. Libraries of the host's driver get
+ *          again when records were lost, and each WATCH_RESCAN_NS. Libraries of the host's driver get
  *          their probes before anybody maps them.
  * Units    times are nanoseconds of the boot-time clock.
  * Errors   ERROR_FORBIDDEN without CAP_PERFMON, ERROR_IO. A library that gets no probes does

@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "collector/watch/library_probes.h"
+#include "collector/watch/task_events.h"
 #include "collector/watch/watch.h"
 #include "tests/collector/event_log.h"
 #include "tests/collector/own_driver.h"
@@ -190,6 +191,54 @@ static void let_load(struct workload *workload)
 {
 	workload_go_on(workload);
 	WAIT_FOR(workload_is_ready(workload, 2));
+}
+
+/* On one CPU, more mappings for execution than its buffer takes. */
+static void fill_buffer(void)
+{
+	const int file = open(STUB_DRIVER, O_RDONLY | O_CLOEXEC);
+
+	assert_true(file >= 0);
+	for (size_t i = 0; i < TASK_BUFFERS_MAX / 64; i++) {
+		void *page = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
+
+		assert_ptr_not_equal(page, MAP_FAILED);
+		assert_int_equal(munmap(page, 4096), 0);
+	}
+	assert_int_equal(close(file), 0);
+}
+
+/* Its record was lost among those of others: it is looked for, long before the next walk. */
+static void a_driver_whose_record_was_lost_is_looked_for(void **state)
+{
+	const int64_t opened_ns = clock_mono_ns();
+	struct workload workload;
+	cpu_set_t before;
+	cpu_set_t one;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	own_driver_copy(library);
+	open_watch();
+	workload = start_waiting();
+	fill_buffer();
+	workload_go_on(&workload);
+	while (!workload_is_ready(&workload, 2)) {
+		assert_false(workload_has_ended(&workload));
+		sched_yield();
+	}
+	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+	WAIT_FOR(attached() == 1);
+	assert_true(clock_mono_ns() - opened_ns < WATCH_RESCAN_NS);
+	assert_true(watch_counts(fixture.watch).lost_records > 0);
+	assert_int_equal(told_of(&fixture, (uint32_t)workload.pid)->drivers, 0);
+	assert_all_seen(&workload);
+	workload_fini(&workload);
+	close_watch();
+	assert_int_equal(unlink(library), 0);
 }
 
 static void a_driver_that_is_loaded_late_is_seen(void **state)
@@ -441,6 +490,7 @@ int main(void)
 	const char *reason = permission_missing();
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_driver_that_is_loaded_late_is_seen),
+		cmocka_unit_test(a_driver_whose_record_was_lost_is_looked_for),
 		cmocka_unit_test(a_driver_that_is_loaded_already_is_seen),
 		cmocka_unit_test(a_driver_that_was_deleted_is_seen),
 		cmocka_unit_test(a_driver_that_is_replaced_is_seen_in_both),

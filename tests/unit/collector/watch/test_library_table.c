@@ -79,13 +79,19 @@ static int open_file(const char *name)
 	return descriptor;
 }
 
-static int offer(struct library_table *table, const char *name, int64_t now_ns)
+static int offer_of(struct library_table *table, const char *name, uint32_t owner, int64_t now_ns)
 {
+	const struct library_offer offer = { open_file(name), owner, now_ns };
 	struct error err = { 0 };
-	const int rc = library_table_offer(table, open_file(name), now_ns, &err);
+	const int rc = library_table_offer(table, &offer, &err);
 
 	library_table_check(table);
 	return rc;
+}
+
+static int offer(struct library_table *table, const char *name, int64_t now_ns)
+{
+	return offer_of(table, name, 0, now_ns);
 }
 
 static void remove_file(const char *name)
@@ -242,6 +248,49 @@ static void a_table_full_of_drivers_takes_no_more(void **state)
 	assert_int_equal(probes.detached, LIBRARIES_MAX);
 }
 
+static int offer_new(struct library_table *table, uint32_t owner, int64_t number)
+{
+	char name[32];
+	int rc;
+
+	(void)snprintf(name, sizeof(name), "new%d", (int)number);
+	write_file(name, "x");
+	rc = offer_of(table, name, owner, number);
+	remove_file(name);
+	return rc;
+}
+
+/* However many it copies and maps, a process costs no more than some probes. */
+static void a_process_brings_only_some(void **state)
+{
+	struct fake_probes probes = { .functions = 1 };
+	struct library_table *table = table_with(&probes);
+
+	(void)state;
+	for (int i = 0; i < 3 * LIBRARIES_OF_ONE_MAX; i++)
+		assert_int_equal(offer_new(table, 7, i), i < LIBRARIES_OF_ONE_MAX ? 0 : -1);
+	assert_int_equal(probes.attached, LIBRARIES_OF_ONE_MAX);
+	assert_int_equal(offer_new(table, 8, 100), 0);
+	library_table_free(table);
+}
+
+/* Where all have brought as many as they may, a process with its first driver gets probes. */
+static void who_brings_many_makes_room(void **state)
+{
+	struct fake_probes probes = { .functions = 1 };
+	struct library_table *table = table_with(&probes);
+	const uint32_t owners = LIBRARIES_MAX / LIBRARIES_OF_ONE_MAX;
+
+	(void)state;
+	for (uint32_t i = 0; i < LIBRARIES_MAX; i++)
+		assert_int_equal(offer_new(table, 1 + i % owners, i), 0);
+	for (uint32_t i = 0; i < owners; i++)
+		assert_int_equal(offer_new(table, 1000 + i, LIBRARIES_MAX + i), 0);
+	assert_int_equal(library_table_counts(table).libraries, LIBRARIES_MAX);
+	assert_int_equal(probes.detached, owners);
+	library_table_free(table);
+}
+
 static int make_folder(void **state)
 {
 	(void)state;
@@ -266,6 +315,8 @@ int main(void)
 		cmocka_unit_test(a_refused_file_is_tried_again_later),
 		cmocka_unit_test(many_fakes_leave_room_for_a_driver),
 		cmocka_unit_test(a_table_full_of_drivers_takes_no_more),
+		cmocka_unit_test(a_process_brings_only_some),
+		cmocka_unit_test(who_brings_many_makes_room),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
