@@ -8,14 +8,14 @@
 
 struct module *module_ref(struct module *module)
 {
-	module->references++;
+	module->cache->referenced += module->references++ == 0;
 	return module;
 }
 
 void module_unref(struct module *module)
 {
 	if (module)
-		module->references--;
+		module->cache->referenced -= --module->references == 0;
 }
 
 uint32_t module_number(const struct module *module)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,11 +15,22 @@
 
 #define VDSO_BYTES_MAX ((size_t)64 << 10)
 
+/* Each takes one or two descriptors; half of all are for what else is opened. */
+static size_t module_limit(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur / 4 > MODULES_MAX)
+		return MODULES_MAX;
+	return files.rlim_cur / 4;
+}
+
 struct module_cache *module_cache_new(size_t symbol_limit_bytes)
 {
 	struct module_cache *cache = mem_zalloc(1, sizeof(*cache));
 
 	cache->symbol_limit = symbol_limit_bytes;
+	cache->limit = module_limit();
 	cache->blocks = code_blocks_new();
 	cache->rows = row_cache_new();
 	return cache;
@@ -30,10 +42,12 @@ static struct module **identity_chain(struct module_cache *cache,
 	return &cache->by_identity[hash64(0, identity, sizeof(*identity)) % MODULE_CHAINS];
 }
 
-static struct module **build_id_chain(struct module_cache *cache, const struct elf_image *image)
+/* Files that may be one below several mounts. */
+static struct module **inode_chain(struct module_cache *cache,
+                                   const struct module_identity *identity)
 {
-	return &cache->by_build_id[hash64(0, image->build_id, image->build_id_length) %
-	                           MODULE_CHAINS];
+	return &cache->by_inode[hash64(1, &identity->inode, sizeof(identity->inode)) %
+	                        MODULE_CHAINS];
 }
 
 static void link_newest(struct module *module)
@@ -105,10 +119,10 @@ static void close_module(struct module *module)
 	while (*at != module)
 		at = &(*at)->next_by_identity;
 	*at = module->next_by_identity;
-	at = build_id_chain(cache, &module->image);
+	at = inode_chain(cache, &module->identity);
 	while (*at != module)
-		at = &(*at)->next_by_build_id;
-	*at = module->next_by_build_id;
+		at = &(*at)->next_by_inode;
+	*at = module->next_by_inode;
 	unlink_use(module);
 	cache->count--;
 	free_module(module);
@@ -127,17 +141,18 @@ void module_cache_free(struct module_cache *cache)
 }
 
 /* Closes the oldest that nobody refers to, where there are too many. */
-static void make_room(struct module_cache *cache)
+static bool make_room(struct module_cache *cache)
 {
 	struct module *module = cache->oldest;
 
-	while (module && cache->count >= MODULES_MAX) {
-		struct module *newer = module->newer;
-
-		if (module->references == 0)
-			close_module(module);
-		module = newer;
-	}
+	if (cache->count < cache->limit)
+		return true;
+	if (cache->referenced == cache->count)
+		return false;
+	while (module->references > 0)
+		module = module->newer;
+	close_module(module);
+	return true;
 }
 
 static struct module *find_identity(struct module_cache *cache,
@@ -150,19 +165,31 @@ static struct module *find_identity(struct module_cache *cache,
 	return module;
 }
 
-/* One with the same build id and size; symbols may have been stripped from a shorter one. */
-static struct module *find_build_id(struct module_cache *cache, const struct elf_image *image)
+static bool is_same_code(const struct elf_image *a, const struct elf_image *b)
 {
-	struct module *module = *build_id_chain(cache, image);
+	return a->build_id_length > 0 && a->build_id_length == b->build_id_length &&
+	       memcmp(a->build_id, b->build_id, a->build_id_length) == 0;
+}
 
-	if (image->build_id_length == 0)
-		return NULL;
-	while (module &&
-	       (module->bytes.size != image->bytes->size ||
-	        module->image.build_id_length != image->build_id_length ||
-	        memcmp(module->image.build_id, image->build_id, image->build_id_length) != 0))
-		module = module->next_by_build_id;
-	return module;
+/*
+ * The same file below another mount. A build id is what its file says: whoever makes one that
+ * says another's must not name that one's functions. The time of the last change of its inode
+ * is not to be had at will.
+ */
+static struct module *find_mounted(struct module_cache *cache,
+                                   const struct module_identity *identity,
+                                   const struct elf_image *image)
+{
+	struct module *module = *inode_chain(cache, identity);
+	struct module_identity other = *identity;
+
+	for (; module; module = module->next_by_inode) {
+		other.device = module->identity.device;
+		if (memcmp(&module->identity, &other, sizeof(other)) == 0 &&
+		    is_same_code(&module->image, image))
+			return module;
+	}
+	return NULL;
 }
 
 static void write_build_id(struct module *module)
@@ -180,8 +207,8 @@ static void insert(struct module *module)
 
 	module->next_by_identity = *chain;
 	*chain = module;
-	chain = build_id_chain(cache, &module->image);
-	module->next_by_build_id = *chain;
+	chain = inode_chain(cache, &module->identity);
+	module->next_by_inode = *chain;
 	*chain = module;
 	link_newest(module);
 	cache->count++;
@@ -207,13 +234,17 @@ static int make_module(struct module_cache *cache, struct code_bytes *bytes, str
 		free_module(module);
 		return -1;
 	}
-	same = find_build_id(cache, &module->image);
+	same = find_mounted(cache, identity, &module->image);
 	if (same) {
 		free_module(module);
 		*out = found(same);
 		return 0;
 	}
-	make_room(cache);
+	if (!make_room(cache)) {
+		free_module(module);
+		return error_set(err, ERROR_TOO_LARGE, "more than %zu files are mapped",
+		                 cache->limit);
+	}
 	module->identity = *identity;
 	module->path = mem_strndup(path.data, path.length);
 	module->number = ++cache->last_number;
@@ -245,6 +276,7 @@ int module_cache_open(struct module_cache *cache, int descriptor, struct str pat
 		.inode = status.st_ino,
 		.size = (uint64_t)status.st_size,
 		.change_ns = status.st_mtim.tv_sec * NS_PER_S + status.st_mtim.tv_nsec,
+		.status_ns = status.st_ctim.tv_sec * NS_PER_S + status.st_ctim.tv_nsec,
 	};
 	module = find_identity(cache, &identity);
 	if (module) {
@@ -324,6 +356,11 @@ int module_cache_open_vdso(struct module_cache *cache, struct module **out, stru
 	if (length > VDSO_BYTES_MAX)
 		return error_set(err, ERROR_TOO_LARGE, "the kernel's code has %zu bytes", length);
 	return module_cache_open_bytes(cache, str_make(header, length), STR("[vdso]"), out, err);
+}
+
+size_t module_cache_room(const struct module_cache *cache)
+{
+	return cache->limit - cache->referenced;
 }
 
 void module_cache_sizes(const struct module_cache *cache, struct module_cache_sizes *out)

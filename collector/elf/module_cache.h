@@ -1,14 +1,15 @@
 /*
  * Every module that some process maps or has mapped, once.
  *
- * Shape    a file is the same when its device, inode, size and time are, or when its build
- *          id and size are (overlay file systems show one file under several devices).
+ * Shape    a file is the same when its device, inode, size and times are, or when all but
+ *          the device are and the build id (overlay file systems show one file under several
+ *          devices). The build id alone would not do: it is what a file says of itself.
  *          Symbols are dropped, least recently used first, when all of them take more than
  *          the limit; files that nobody refers to are closed when there are more than
- *          MODULES_MAX.
+ *          MODULES_MAX, or than a quarter of the descriptors that we may have.
  * Units    bytes. Besides the limit: half a MiB of blocks, 2 MiB of rows, some kB a module.
  * Errors   ERROR_INVALID for what is no file of code of this architecture, ERROR_CORRUPT
- *          for a skeleton that does not read back.
+ *          for a skeleton that does not read back, ERROR_TOO_LARGE when there is no room.
  * Threads  none: the collector's.
  * Source   collector specification 5, 3 and 4
  */
@@ -21,7 +22,7 @@
 #include "collector/elf/debug_file.h"
 #include "collector/elf/module.h"
 
-#define MODULES_MAX               4096
+#define MODULES_MAX               8192
 #define MODULE_SYMBOL_BYTES_USUAL ((size_t)128 << 20)
 
 struct module_cache;
@@ -50,6 +51,9 @@ int module_cache_open_skeleton(struct module_cache *cache, struct str skeleton, 
 
 /* The code that the kernel maps into every process, from our own memory. */
 int module_cache_open_vdso(struct module_cache *cache, struct module **out, struct error *err);
+
+/* How many more files may be referred to. */
+size_t module_cache_room(const struct module_cache *cache);
 
 struct module_cache_sizes {
 	size_t modules;

@@ -3,7 +3,8 @@
  *
  * Invariants
  *   1. a module is in one chain of each table and in the list of use, from making to freeing;
- *   2. `symbol_bytes` of the cache is the sum over its modules' tables and unpacked data.
+ *   2. `referenced` is the number of modules that have a reference;
+ *   3. `symbol_bytes` of the cache is the sum over its modules' tables and unpacked data.
  */
 #pragma once
 
@@ -20,6 +21,7 @@ struct module_identity {
 	uint64_t inode;
 	uint64_t size;
 	int64_t change_ns; /* mtime */
+	int64_t status_ns; /* ctime */
 };
 
 enum module_symbols_state {
@@ -35,7 +37,7 @@ struct module {
 	struct module *newer; /* list of use */
 	struct module *older;
 	struct module *next_by_identity;
-	struct module *next_by_build_id;
+	struct module *next_by_inode;
 
 	struct module_identity identity;
 	char *path;
@@ -56,11 +58,13 @@ struct module_cache {
 	size_t symbol_limit;
 	size_t symbol_bytes;
 	size_t count;
+	size_t limit;
+	size_t referenced; /* of `count` */
 	uint32_t last_number;
 	struct module *newest;
 	struct module *oldest;
 	struct module *by_identity[MODULE_CHAINS];
-	struct module *by_build_id[MODULE_CHAINS];
+	struct module *by_inode[MODULE_CHAINS];
 	struct code_blocks *blocks;
 	struct row_cache *rows;
 	struct frame_buffers buffers;

@@ -242,6 +242,13 @@ static int open_perf_map(void *context)
 	return descriptor;
 }
 
+static bool is_gone(void *context)
+{
+	const struct tapped_process *process = context;
+
+	return process->inner.is_gone && process->inner.is_gone(process->inner.context);
+}
+
 static void close_process(void *context)
 {
 	struct tapped_process *process = context;
@@ -267,6 +274,7 @@ static int open_process(void *context, uint32_t tgid, struct process_view *out, 
 		.open_perf_map = open_perf_map,
 		.close = close_process,
 		.context = process,
+		.is_gone = is_gone,
 	};
 	return 0;
 }

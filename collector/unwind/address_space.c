@@ -12,7 +12,10 @@ struct address_space {
 	struct module_cache *modules;
 	struct process_view view;
 	struct mapping_list mappings;
-	int64_t read_ns; /* when maps was read last; 0: never */
+	int64_t read_ns;      /* when maps was read last; 0: never */
+	int64_t read_cost_ns; /* what that took */
+	int64_t eager_ns;     /* until when its mappings have used up our patience */
+	bool is_stale;        /* mappings were passed over: what is known may be otherwise */
 	struct perf_map *perf_map;
 	int64_t perf_map_ns; /* when it was looked for or read last; 0: never */
 };
@@ -49,13 +52,21 @@ static enum mapping_kind kind_of(struct str path)
 	return MAPPING_ANONYMOUS;
 }
 
+/* Memory that looks like a file: some compilers write code through a second mapping. */
+static bool is_memory(struct str path)
+{
+	return str_starts_with(path, STR("/memfd:")) || str_starts_with(path, STR("/dev/zero")) ||
+	       str_starts_with(path, STR("/SYSV"));
+}
+
+/* `held` is how many modules the space refers to so far. */
 static void open_module(struct address_space *space, struct mapping *mapping,
-                        const struct mapped_file *file)
+                        const struct mapped_file *file, size_t held)
 {
 	struct module *module = NULL;
 	struct error err;
 
-	if (mapping->kind == MAPPING_FILE)
+	if (mapping->kind == MAPPING_FILE && held < module_cache_room(space->modules))
 		(void)space->view.open_module(space->view.context, space->modules, file, &module,
 		                              &err);
 	else if (str_equals(file->path, "[vdso]"))
@@ -65,13 +76,15 @@ static void open_module(struct address_space *space, struct mapping *mapping,
 		module = NULL;
 	}
 	mapping->module = module;
+	if (mapping->kind == MAPPING_FILE && !module && is_memory(file->path))
+		mapping->kind = MAPPING_ANONYMOUS;
 }
 
-/* A mapping that was not there before. `path_bytes` is what paths take so far. */
+/* A mapping that was not there before; `list` is what there is so far. */
 static struct mapping make_mapping(struct address_space *space, const struct mapped_file *file,
-                                   size_t path_bytes)
+                                   const struct mapping_list *list)
 {
-	const bool fits = file->path.length <= ADDRESS_SPACE_PATHS_MAX - path_bytes;
+	const bool fits = file->path.length + list->path_bytes <= ADDRESS_SPACE_PATHS_MAX;
 	const struct str path = fits && file->path.data ? file->path : STR("");
 	struct mapping mapping = {
 		.start = file->start,
@@ -84,7 +97,7 @@ static struct mapping make_mapping(struct address_space *space, const struct map
 	struct mapped_file opened = *file;
 
 	opened.path = str_of(mapping.path);
-	open_module(space, &mapping, &opened);
+	open_module(space, &mapping, &opened, list->modules);
 	return mapping;
 }
 
@@ -97,7 +110,7 @@ static bool is_same(const struct mapping *mapping, const struct maps_line *line)
 
 /* The mapping of a line: as it was known, taken out of there, or a new one. */
 static struct mapping take_or_make(struct address_space *space, const struct maps_line *line,
-                                   size_t path_bytes)
+                                   const struct mapping_list *list)
 {
 	const size_t place = mapping_list_place(&space->mappings, line->start);
 	const struct mapped_file file = {
@@ -116,7 +129,7 @@ static struct mapping take_or_make(struct address_space *space, const struct map
 		known->path = NULL;
 		return taken;
 	}
-	return make_mapping(space, &file, path_bytes);
+	return make_mapping(space, &file, list);
 }
 
 void address_space_parse(struct address_space *space, struct str maps)
@@ -124,7 +137,6 @@ void address_space_parse(struct address_space *space, struct str maps)
 	struct mapping_list fresh = { 0 };
 	struct maps_line line;
 	uint64_t end = 0;
-	size_t path_bytes = 0;
 
 	while (fresh.count < ADDRESS_SPACE_MAPPINGS_MAX && maps_text_next(&maps, &line)) {
 		struct mapping mapping;
@@ -132,8 +144,7 @@ void address_space_parse(struct address_space *space, struct str maps)
 		if (!line.is_executable || line.start < end)
 			continue;
 		end = line.end;
-		mapping = take_or_make(space, &line, path_bytes);
-		path_bytes += strlen(mapping.path);
+		mapping = take_or_make(space, &line, &fresh);
 		mapping_list_append(&fresh, &mapping);
 	}
 	mapping_list_fini(&space->mappings);
@@ -162,10 +173,10 @@ static void open_perf_map(struct address_space *space)
 
 int address_space_read(struct address_space *space, struct error *err)
 {
+	const int64_t begun_ns = clock_mono_ns();
 	struct strbuf maps;
 	int result;
 
-	space->read_ns = clock_mono_ns();
 	strbuf_init(&maps, PROCESS_MAPS_MAX);
 	result = space->view.read_maps(space->view.context, &maps, err);
 	if (result == 0) {
@@ -173,19 +184,49 @@ int address_space_read(struct address_space *space, struct error *err)
 		open_perf_map(space);
 	}
 	strbuf_fini(&maps);
+	space->read_ns = clock_mono_ns();
+	space->read_cost_ns = space->read_ns - begun_ns;
+	if (result == 0)
+		space->is_stale = false;
 	return result;
+}
+
+/* Whether some time has passed since a reading: more, the dearer it was. */
+static bool may_read(const struct address_space *space)
+{
+	const int64_t dear_ns = ADDRESS_SPACE_REREAD_COST * space->read_cost_ns;
+	const int64_t pause_ns = dear_ns > ADDRESS_SPACE_REREAD_NS ? dear_ns
+	                                                           : ADDRESS_SPACE_REREAD_NS;
+
+	return space->read_ns == 0 || clock_mono_ns() - space->read_ns >= pause_ns;
+}
+
+/* One more mapping is taken at once; false: there were too many of late. */
+static bool is_patient(struct address_space *space)
+{
+	const int64_t now_ns = clock_mono_ns();
+
+	if (space->eager_ns < now_ns)
+		space->eager_ns = now_ns;
+	if (space->eager_ns - now_ns > ADDRESS_SPACE_MAP_BURST * ADDRESS_SPACE_MAP_NS)
+		return false;
+	space->eager_ns += ADDRESS_SPACE_MAP_NS;
+	return true;
 }
 
 void address_space_map(struct address_space *space, const struct mapped_file *file)
 {
-	const size_t path_bytes = mapping_list_path_bytes(&space->mappings);
 	struct mapping mapping;
 
 	/* one that is cut in two makes two more */
-	if (file->start >= file->end || path_bytes > ADDRESS_SPACE_PATHS_MAX ||
+	if (file->start >= file->end || space->mappings.path_bytes > ADDRESS_SPACE_PATHS_MAX ||
 	    space->mappings.count + 2 > ADDRESS_SPACE_MAPPINGS_MAX)
 		return;
-	mapping = make_mapping(space, file, path_bytes);
+	if (!is_patient(space)) {
+		space->is_stale = true;
+		return;
+	}
+	mapping = make_mapping(space, file, &space->mappings);
 	mapping_list_insert(&space->mappings, &mapping);
 }
 
@@ -210,8 +251,7 @@ const struct mapping *address_space_find(struct address_space *space, uint64_t a
 	const struct mapping *mapping = find(space, address);
 	struct error err;
 
-	if (mapping ||
-	    (space->read_ns != 0 && clock_mono_ns() - space->read_ns < ADDRESS_SPACE_REREAD_NS))
+	if ((mapping && !space->is_stale) || !may_read(space))
 		return mapping;
 	(void)address_space_read(space, &err);
 	return find(space, address);
@@ -255,6 +295,11 @@ const struct mapping *address_space_mappings(const struct address_space *space, 
 {
 	*out_count = space->mappings.count;
 	return space->mappings.items;
+}
+
+bool address_space_is_gone(const struct address_space *space)
+{
+	return space->view.is_gone && space->view.is_gone(space->view.context);
 }
 
 size_t address_space_memory(const struct address_space *space, uint64_t address, void *to,

@@ -4,6 +4,8 @@
  * Shape    executable mappings, ascending and apart. They are learned from the process' maps
  *          and from its mmap() calls as the kernel reports them. Files are opened at once,
  *          since the process may end at any time; then the last that was known stays.
+ *          All spaces share the files that may be open: one refers to no more of them than
+ *          there could still be others', so however many a process maps, something is left.
  * Units    addresses are the process'.
  * Errors   none past the making: what cannot be read is not known.
  * Threads  none: the collector's.
@@ -18,9 +20,12 @@
 #include "collector/unwind/mapping_list.h"
 #include "collector/unwind/process_view.h"
 
-#define ADDRESS_SPACE_MAPPINGS_MAX 16384             /* executable ones; a large process has 500 */
+#define ADDRESS_SPACE_MAPPINGS_MAX 4096              /* executable ones; a large process has 500 */
 #define ADDRESS_SPACE_PATHS_MAX    ((size_t)1 << 20) /* bytes of paths; further ones are empty */
 #define ADDRESS_SPACE_REREAD_NS    (10 * INT64_C(1000000)) /* between two readings of maps */
+#define ADDRESS_SPACE_REREAD_COST  16                      /* and as many times what one takes */
+#define ADDRESS_SPACE_MAP_BURST    1024                   /* mappings that are taken as they come */
+#define ADDRESS_SPACE_MAP_NS       (1 * INT64_C(1000000)) /* and then one in that time */
 
 struct address_space;
 struct perf_map;
@@ -42,8 +47,9 @@ void address_space_parse(struct address_space *space, struct str maps);
 void address_space_map(struct address_space *space, const struct mapped_file *file);
 
 /*
- * The mapping of an address, or NULL. The maps are read again for one that is not known, at
- * most every ADDRESS_SPACE_REREAD_NS. Valid until the next call that may read.
+ * The mapping of an address, or NULL. The maps are read again for one that is not known, or
+ * when mappings came too fast to be taken one by one; at most every ADDRESS_SPACE_REREAD_NS.
+ * Valid until the next call that may read.
  */
 const struct mapping *address_space_find(struct address_space *space, uint64_t address);
 
@@ -58,6 +64,9 @@ struct perf_map *address_space_perf_map(struct address_space *space);
 
 /* All of them, for parts that look for a file among them. */
 const struct mapping *address_space_mappings(const struct address_space *space, size_t *out_count);
+
+/* Whether the process is known to have ended. */
+bool address_space_is_gone(const struct address_space *space);
 
 /* The memory of the process; returns how many bytes there were. */
 size_t address_space_memory(const struct address_space *space, uint64_t address, void *to,

@@ -36,13 +36,20 @@ size_t mapping_list_place(const struct mapping_list *list, uint64_t address)
 	return low;
 }
 
+static void reserve(struct mapping_list *list, size_t count)
+{
+	if (count <= list->capacity)
+		return;
+	list->capacity = count + count / 2 + 32;
+	list->items = mem_resize(list->items, list->capacity, sizeof(*list->items));
+}
+
 void mapping_list_append(struct mapping_list *list, const struct mapping *mapping)
 {
-	if (list->count == list->capacity) {
-		list->capacity = list->capacity ? 2 * list->capacity : 32;
-		list->items = mem_resize(list->items, list->capacity, sizeof(*list->items));
-	}
+	reserve(list, list->count + 1);
 	list->items[list->count++] = *mapping;
+	list->path_bytes += strlen(mapping->path);
+	list->modules += mapping->module != NULL;
 }
 
 /* Appends what of `whole` lies in [start, end). */
@@ -60,44 +67,52 @@ static void append_part(struct mapping_list *list, const struct mapping *whole, 
 	mapping_list_append(list, &part);
 }
 
-void mapping_list_insert(struct mapping_list *list, const struct mapping *mapping)
+/* Takes those from `first` to before `end` out of the list; they are not released. */
+static void forget(struct mapping_list *list, size_t first, size_t end)
 {
-	struct mapping_list fresh = { 0 };
-	size_t i = 0;
-
-	for (; i < list->count && list->items[i].end <= mapping->start; i++)
-		mapping_list_append(&fresh, &list->items[i]);
-	if (i < list->count && list->items[i].start < mapping->start)
-		append_part(&fresh, &list->items[i], list->items[i].start, mapping->start);
-	mapping_list_append(&fresh, mapping);
-	for (; i < list->count && list->items[i].start < mapping->end; i++) {
-		struct mapping *old = &list->items[i];
-
-		if (old->end > mapping->end)
-			append_part(&fresh, old, mapping->end, old->end);
-		fini_mapping(old);
+	for (size_t i = first; i < end; i++) {
+		list->path_bytes -= strlen(list->items[i].path);
+		list->modules -= list->items[i].module != NULL;
 	}
-	for (; i < list->count; i++)
-		mapping_list_append(&fresh, &list->items[i]);
-	free(list->items);
-	*list = fresh;
 }
 
-size_t mapping_list_path_bytes(const struct mapping_list *list)
+void mapping_list_insert(struct mapping_list *list, const struct mapping *mapping)
 {
-	size_t bytes = 0;
+	const size_t first = mapping_list_place(list, mapping->start);
+	struct mapping_list fresh = { 0 }; /* what comes in place of those from first to end */
+	size_t end = first;
 
-	for (size_t i = 0; i < list->count; i++)
-		bytes += strlen(list->items[i].path);
-	return bytes;
+	if (first < list->count && list->items[first].start < mapping->start)
+		append_part(&fresh, &list->items[first], list->items[first].start, mapping->start);
+	mapping_list_append(&fresh, mapping);
+	for (; end < list->count && list->items[end].start < mapping->end; end++)
+		if (list->items[end].end > mapping->end)
+			append_part(&fresh, &list->items[end], mapping->end, list->items[end].end);
+	forget(list, first, end);
+	for (size_t i = first; i < end; i++)
+		fini_mapping(&list->items[i]);
+	reserve(list, list->count + fresh.count);
+	memmove(list->items + first + fresh.count, list->items + end,
+	        (list->count - end) * sizeof(*list->items));
+	memcpy(list->items + first, fresh.items, fresh.count * sizeof(*list->items));
+	list->count += fresh.count - (end - first);
+	list->path_bytes += fresh.path_bytes;
+	list->modules += fresh.modules;
+	free(fresh.items);
 }
 
 void mapping_list_check(const struct mapping_list *list)
 {
+	size_t path_bytes = 0;
+	size_t modules = 0;
+
 	for (size_t i = 0; i < list->count; i++) {
 		const struct mapping *mapping = &list->items[i];
 
 		assert(mapping->start < mapping->end && mapping->path);
 		assert(i == 0 || list->items[i - 1].end <= mapping->start);
+		path_bytes += strlen(mapping->path);
+		modules += mapping->module != NULL;
 	}
+	assert(list->path_bytes == path_bytes && list->modules == modules);
 }

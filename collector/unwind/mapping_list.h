@@ -42,6 +42,8 @@ struct mapping_list {
 	struct mapping *items;
 	size_t count;
 	size_t capacity;
+	size_t path_bytes; /* of all paths */
+	size_t modules;    /* mappings that have one */
 };
 
 void mapping_list_fini(struct mapping_list *list);
@@ -55,8 +57,5 @@ void mapping_list_append(struct mapping_list *list, const struct mapping *mappin
 /* Takes a mapping; what it covers of others is gone, their rests stay. */
 void mapping_list_insert(struct mapping_list *list, const struct mapping *mapping);
 
-/* Bytes of all paths. */
-size_t mapping_list_path_bytes(const struct mapping_list *list);
-
-/* Asserts that they ascend and are apart, and that each has a path. */
+/* Asserts that they ascend and are apart, that each has a path, and the sums. */
 void mapping_list_check(const struct mapping_list *list);

@@ -149,6 +149,15 @@ static int open_perf_map(void *context)
 	return open_in_root(context, path);
 }
 
+/* Its folder is that of the process for ever, and empty behind its end. */
+static bool is_gone(void *context)
+{
+	const struct live_process *process = context;
+
+	return faccessat(process->folder, "maps", F_OK, 0) < 0 &&
+	       (errno == ENOENT || errno == ESRCH);
+}
+
 static void close_process(void *context)
 {
 	struct live_process *process = context;
@@ -203,6 +212,7 @@ int process_view_open(pid_t pid, struct process_view *out, struct error *err)
 		.open_perf_map = open_perf_map,
 		.close = close_process,
 		.context = process,
+		.is_gone = is_gone,
 	};
 	return 0;
 }

@@ -2,7 +2,7 @@
  * What may be asked of a process: its maps, its files, its memory. Of one that lives, of a
  * recorded one, or of one that a test makes up.
  *
- * Shape    functions with a context, all of them set. The process may end at any time: then
+ * Shape    functions with a context, all of them set but is_gone. The process may end at any time: then
  *          they fail, and what was read before stays good.
  * Errors   ERROR_NOT_FOUND: there is no such process (any more).
  * Threads  none.
@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -43,6 +44,8 @@ struct process_view {
 	int (*open_perf_map)(void *context);
 	void (*close)(void *context);
 	void *context;
+	/* Whether it has ended and nobody waits for it any more. NULL: that is not known. */
+	bool (*is_gone)(void *context);
 };
 
 /* Of a process that lives. It stays that one, also when its id is used again. */

@@ -43,9 +43,10 @@ static void check(struct address_space *space)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct process_view view = { no_maps,           no_module,
-		                                  empty_view_memory, empty_view_perf_map,
-		                                  empty_view_close,  NULL };
+	static const struct process_view view = {
+		no_maps, no_module, empty_view_memory, empty_view_perf_map, empty_view_close,
+		NULL,    NULL
+	};
 	CLEANUP(module_cache_freep) struct module_cache *modules = module_cache_new(1 << 20);
 	CLEANUP(address_space_freep)
 	struct address_space *space = address_space_new(modules, &view);

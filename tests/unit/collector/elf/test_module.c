@@ -5,6 +5,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -161,6 +164,73 @@ static void symbols_stay_within_the_limit(void **state)
 	module_unref(modules[1]);
 }
 
+/* A copy of libc in memory: what it says of itself is libc's. */
+static struct module *open_copy(struct module_cache *cache)
+{
+	const int from = open(libc_path(), O_RDONLY | O_CLOEXEC);
+	const int to = memfd_create("copy", MFD_CLOEXEC);
+	struct module *module = NULL;
+	struct error err = { 0 };
+	struct stat status;
+
+	assert_int_equal(fstat(from, &status), 0);
+	assert_int_equal(sendfile(to, from, NULL, (size_t)status.st_size), status.st_size);
+	assert_int_equal(close(from), 0);
+	assert_int_equal(module_cache_open(cache, to, STR("/lib/copy.so"), NULL, &module, &err), 0);
+	return module;
+}
+
+/* Whoever makes a file with the build id of another's must not name its functions. */
+static void a_build_id_alone_makes_no_file_the_same(void **state)
+{
+	CLEANUP(module_cache_freep) struct module_cache *cache = new_cache();
+	struct module *copy = open_copy(cache);
+	struct module *libc = open_path(cache, libc_path());
+
+	(void)state;
+	assert_true(module_build_id(libc).length > 0);
+	assert_true(str_equal(module_build_id(copy), module_build_id(libc)));
+	assert_ptr_not_equal(copy, libc);
+	module_unref(copy);
+	module_unref(libc);
+}
+
+/* Each file takes a descriptor; what is not referred to makes room. */
+static void files_stay_within_the_limit_of_descriptors(void **state)
+{
+	struct module *copies[16];
+	struct rlimit before;
+	struct rlimit few;
+	struct module_cache *cache;
+	struct module_cache_sizes sizes;
+	struct module *module = NULL;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = (struct rlimit){ 4 * ARRAY_LENGTH(copies), before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	cache = new_cache();
+	for (size_t i = 0; i < ARRAY_LENGTH(copies); i++) {
+		assert_int_equal(module_cache_room(cache), ARRAY_LENGTH(copies) - i);
+		copies[i] = open_copy(cache);
+	}
+	assert_int_equal(module_cache_room(cache), 0);
+	assert_int_equal(module_cache_open(cache, open(own_path(), O_RDONLY | O_CLOEXEC),
+	                                   STR("/own"), NULL, &module, &err),
+	                 -1);
+	assert_int_equal(err.code, ERROR_TOO_LARGE);
+	module_unref(copies[5]);
+	assert_int_equal(module_cache_room(cache), 1);
+	copies[5] = open_path(cache, own_path());
+	module_cache_sizes(cache, &sizes);
+	assert_int_equal(sizes.modules, ARRAY_LENGTH(copies));
+	for (size_t i = 0; i < ARRAY_LENGTH(copies); i++)
+		module_unref(copies[i]);
+	module_cache_free(cache);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
 static int open_made(struct module_cache *cache, const void *bytes, size_t length, off_t size,
                      struct module **out, struct error *err)
 {
@@ -289,6 +359,8 @@ int main(void)
 		cmocka_unit_test(data_and_sections_are_read_from_the_file),
 		cmocka_unit_test(a_bias_is_what_the_loader_adds),
 		cmocka_unit_test(a_file_is_one_module),
+		cmocka_unit_test(a_build_id_alone_makes_no_file_the_same),
+		cmocka_unit_test(files_stay_within_the_limit_of_descriptors),
 		cmocka_unit_test(symbols_stay_within_the_limit),
 		cmocka_unit_test(files_that_are_no_code_are_refused),
 		cmocka_unit_test(tables_of_gigabytes_are_refused),

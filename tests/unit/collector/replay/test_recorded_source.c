@@ -72,8 +72,8 @@ static int inner_open_process(void *context, uint32_t tgid, struct process_view 
 	(void)context;
 	if (tgid != TGID)
 		return error_set(err, ERROR_NOT_FOUND, "no such process");
-	*out = (struct process_view){ give_maps,        give_module, give_memory,
-		                      give_no_perf_map, do_nothing,  NULL };
+	*out = (struct process_view){ give_maps,  give_module, give_memory, give_no_perf_map,
+		                      do_nothing, NULL,        NULL };
 	return 0;
 }
 

@@ -40,8 +40,13 @@ static int made_maps(void *context, struct strbuf *out, struct error *err)
 
 static struct process_view made_view(struct made_process *process)
 {
-	return (struct process_view){ made_maps,           empty_view_module, empty_view_memory,
-		                      empty_view_perf_map, empty_view_close,  process };
+	return (struct process_view){ made_maps,
+		                      empty_view_module,
+		                      empty_view_memory,
+		                      empty_view_perf_map,
+		                      empty_view_close,
+		                      process,
+		                      NULL };
 }
 
 static const char maps_before[] = "00400000-00401000 r--p 00000000 08:01 10 /bin/a\n"
@@ -137,6 +142,59 @@ static void a_new_mapping_takes_the_place_of_old_ones(void **state)
 	assert_int_equal(mappings[3].kind, MAPPING_ANONYMOUS);
 	assert_int_equal(mappings[4].start, UINT64_C(0x7f0000018000));
 	assert_int_equal(mappings[4].offset, 0x8000);
+}
+
+/* Mappings that come faster than they can be taken are read when somebody asks. */
+static void a_storm_of_mappings_costs_no_more_than_a_reading(void **state)
+{
+	struct made_process process = { .maps = maps_before };
+	const struct process_view view = made_view(&process);
+	CLEANUP(module_cache_freep)
+	struct module_cache *modules = module_cache_new(MODULE_SYMBOL_BYTES_USUAL);
+	CLEANUP(address_space_freep)
+	struct address_space *space = address_space_new(modules, &view);
+	struct mapped_file file = { .start = 0x100000000, .end = 0x100001000, .path = STR("/b") };
+	struct error err;
+	size_t count;
+
+	(void)state;
+	assert_int_equal(address_space_read(space, &err), 0);
+	for (size_t i = 0; i < 100000; i++) {
+		address_space_map(space, &file);
+		file.start += 0x1000;
+		file.end += 0x1000;
+	}
+	(void)address_space_mappings(space, &count);
+	assert_true(count > ADDRESS_SPACE_MAP_BURST);
+	assert_true(count < ADDRESS_SPACE_MAPPINGS_MAX);
+	process.maps = "00401000-00405000 r-xp 00001000 08:01 11 /bin/new\n";
+	while (process.readings == 1)
+		(void)address_space_find(space, 0x401000); /* known, and maybe no longer true */
+	assert_string_equal(address_space_known(space, 0x401000)->path, "/bin/new");
+	assert_int_equal(process.readings, 2);
+	(void)address_space_find(space, 0x401000);
+	assert_int_equal(process.readings, 2);
+}
+
+static void code_in_shared_memory_is_made_code(void **state)
+{
+	struct made_process process = {
+		.maps = "00401000-00405000 r-xp 00000000 00:01 11 /memfd:doublemapper (deleted)\n"
+			"00406000-00407000 r-xp 00000000 00:01 12 /dev/zero (deleted)\n"
+			"00408000-00409000 r-xp 00000000 00:01 13 /dev/shm/libx.so\n"
+	};
+	const struct process_view view = made_view(&process);
+	CLEANUP(module_cache_freep)
+	struct module_cache *modules = module_cache_new(MODULE_SYMBOL_BYTES_USUAL);
+	CLEANUP(address_space_freep)
+	struct address_space *space = address_space_new(modules, &view);
+	struct error err;
+
+	(void)state;
+	assert_int_equal(address_space_read(space, &err), 0);
+	assert_int_equal(address_space_known(space, 0x401000)->kind, MAPPING_ANONYMOUS);
+	assert_int_equal(address_space_known(space, 0x406000)->kind, MAPPING_ANONYMOUS);
+	assert_int_equal(address_space_known(space, 0x408000)->kind, MAPPING_FILE);
 }
 
 /* A child that is stopped somewhere inside of a script, with its stack copied. */
@@ -386,6 +444,8 @@ int main(void)
 		cmocka_unit_test(executable_mappings_are_known),
 		cmocka_unit_test(the_last_that_was_known_stays),
 		cmocka_unit_test(a_new_mapping_takes_the_place_of_old_ones),
+		cmocka_unit_test(a_storm_of_mappings_costs_no_more_than_a_reading),
+		cmocka_unit_test(code_in_shared_memory_is_made_code),
 		cmocka_unit_test(stacks_of_interpreters_are_whole),
 		cmocka_unit_test(trampolines_of_interpreters_are_passed),
 		cmocka_unit_test(processes_that_ended_keep_what_was_known),

@@ -43,7 +43,8 @@ static int made_perf_map(void *context)
 }
 
 static const struct process_view view = { made_maps,     empty_view_module, empty_view_memory,
-	                                  made_perf_map, empty_view_close,  NULL };
+	                                  made_perf_map, empty_view_close,  NULL,
+	                                  NULL };
 
 struct subject {
 	struct module_cache *modules;
