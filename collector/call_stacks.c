@@ -19,9 +19,9 @@ struct traced_process {
 	uint32_t tgid;
 	uint64_t start_ns; /* 0: no event has come yet */
 	struct address_space *space;
-	const struct python_description *python; /* NULL: none, or not known yet */
-	int64_t describe_mono_ns;                /* not before that: the next look */
-	unsigned sweeps;                         /* since it ended; 0: it has not */
+	struct python_description python; /* version 0: none, or not known yet */
+	int64_t describe_mono_ns;         /* not before that: the next look */
+	unsigned sweeps;                  /* since it ended; 0: it has not */
 };
 
 struct call_stacks {
@@ -167,7 +167,7 @@ static void begin_program(struct call_stacks *stacks, struct traced_process *pro
 
 	if (process->start_ns != 0)
 		code_names_exit(stacks->code_names, process->tgid, process->start_ns);
-	process->python = NULL;
+	process->python.version = 0;
 	process->describe_mono_ns = 0;
 	(void)address_space_read(process->space, &ignored);
 }
@@ -212,7 +212,13 @@ void call_stacks_sweep(struct call_stacks *stacks)
 	for (size_t i = 0; i < count; i++) {
 		struct traced_process *process = stacks->processes[i];
 
-		if (process->sweeps > 0 && ++process->sweeps > 2)
+		/* one that never called says nothing at its end, and the record may be lost */
+		if (process->start_ns == 0 && process->sweeps == 0 &&
+		    address_space_is_gone(process->space))
+			process->sweeps = 1;
+		else if (process->sweeps > 0)
+			process->sweeps++;
+		if (process->sweeps > 2)
 			free_process(process);
 		else
 			append(stacks, process);
@@ -233,16 +239,19 @@ static void keep_description(struct call_stacks *stacks, const struct exec_ident
 	bool is_new;
 	uint32_t id;
 
+	/* processes have what they need of it; the others are looked into again */
 	if (stacks->programs.count >= PROGRAMS_MAX)
-		return;
+		id_map_reset(&stacks->programs);
 	id = id_map_add(&stacks->programs, hash128(0, program, sizeof(*program)), &is_new);
 	if (stacks->programs.count > stacks->description_capacity) {
-		/* all at once: processes point to theirs */
-		stacks->description_capacity = PROGRAMS_MAX;
-		stacks->descriptions = mem_zalloc(PROGRAMS_MAX, sizeof(*stacks->descriptions));
+		stacks->description_capacity =
+			stacks->description_capacity ? 2 * stacks->description_capacity : 16;
+		stacks->descriptions = mem_resize(stacks->descriptions,
+		                                  stacks->description_capacity,
+		                                  sizeof(*stacks->descriptions));
 	}
 	stacks->descriptions[id] = *description;
-	if (source->describe)
+	if (source->describe && description->version != 0)
 		source->describe(source->context, program, description);
 }
 
@@ -266,17 +275,22 @@ static void find_interpreter(struct call_stacks *stacks, struct traced_process *
 static void know_interpreter(struct call_stacks *stacks, struct traced_process *process,
                              const struct captured_stack *captured)
 {
+	const struct event_source *source = stacks->options.source;
 	uint32_t id;
 
-	if (process->python)
+	if (process->python.version != 0) {
+		/* the kernel side has forgotten it: there were too many others */
+		if ((captured->flags & CAPTURED_PYTHON_UNKNOWN) && source->describe)
+			source->describe(source->context, &captured->exec, &process->python);
 		return;
+	}
 	id = program_of(stacks, &captured->exec);
 	if (id == ID_MAP_NONE) {
 		find_interpreter(stacks, process, &captured->exec);
 		id = program_of(stacks, &captured->exec);
 	}
-	if (id != ID_MAP_NONE && stacks->descriptions[id].version != 0)
-		process->python = &stacks->descriptions[id];
+	if (id != ID_MAP_NONE)
+		process->python = stacks->descriptions[id];
 }
 
 /*
@@ -384,7 +398,7 @@ struct frame_list call_stacks_make(struct call_stacks *stacks, const struct cuda
 	code = (struct code_process){
 		.tgid = event->tgid,
 		.start_ns = event->process_start_ns,
-		.python = process->python,
+		.python = process->python.version != 0 ? &process->python : NULL,
 		.memory = process->sweeps == 0 ? &memory : NULL,
 	};
 	python_stack_merge(stacks->code_names,

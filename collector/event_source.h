@@ -88,7 +88,7 @@ struct event_source {
 	/* Which program a process runs, as far as that is known before its first event. */
 	int (*program)(void *context, uint32_t tgid, struct exec_identity *out, struct error *err);
 
-	/* How the Python of all processes of this program is read; version 0: it has none. */
+	/* How the Python of all processes of this program is read; maybe more than once. */
 	void (*describe)(void *context, const struct exec_identity *program,
 	                 const struct python_description *description);
 

@@ -43,9 +43,9 @@
 /* For an older verifier, that does not take PYTHON_FRAMES_MAX turns of the loop. */
 const volatile __u32 python_frames_limit = PYTHON_FRAMES_MAX;
 
-/* Written by user space; a description of version 0 says that there is no Python. */
+/* Written by user space, once more when a program whose turn has not come for long is gone. */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, PYTHON_PROGRAMS_MAX);
 	__type(key, struct exec_identity);
 	__type(value, struct python_description);
@@ -337,7 +337,7 @@ __noinline int python_walk(struct captured_stack *stack, struct python_scratch *
 	python = find_program(&stack->exec);
 	if (!python)
 		stack->flags |= CAPTURED_PYTHON_UNKNOWN;
-	if (!python || python->version == 0)
+	if (!python)
 		return 0;
 	stack->python_state = python_state_of(python, stack->thread_pointer);
 	if (!stack->python_state)
