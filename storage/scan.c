@@ -1,5 +1,5 @@
 /*
- * Series, points and spans: what is read without summing up stacks.
+ * Series, points, samples and spans: what is read without summing up stacks.
  */
 #include "storage/byte_cursor.h"
 #include "storage/query.h"
@@ -108,6 +108,96 @@ int sqlite_store_scan(struct store *store, const struct store_query *asked,
 
 	query_begin(&query, sqlite_store_of(store), asked, NULL);
 	result = query_windows(&query, scan_window, &scan, err);
+	query_end(&query);
+	return result;
+}
+
+/* ---- samples ---- */
+
+struct sample_scan {
+	store_samples_visitor visit;
+	void *context;
+	uint32_t windows; /* so far */
+};
+
+/* Those that pass stand in front, in arrays of their own. */
+static int keep_passing(struct query *query, const struct query_samples *samples,
+                        struct store_samples *out, struct error *err)
+{
+	const size_t rows = samples->page.row_count;
+	uint32_t *stacks = arena_array_raw(query->scratch, rows, sizeof(*stacks));
+	int64_t *values = arena_array_raw(query->scratch, rows, sizeof(*values));
+
+	if (!stacks || !values)
+		return arena_error(query->scratch, err);
+	out->count = 0;
+	for (size_t i = 0; i < rows; i++) {
+		if (!samples->passes[i])
+			continue;
+		stacks[out->count] = out->stacks[i];
+		values[out->count++] = out->values[i];
+	}
+	out->stacks = stacks;
+	out->values = values;
+	return 0;
+}
+
+static int sample_row(struct query *query, struct query_window *window,
+                      const struct reader_row *row, void *context, struct error *err)
+{
+	struct sample_scan *scan = context;
+	struct query_samples samples;
+	struct symbols symbols;
+
+	if (query_samples(query, window, row, QUERY_SPANS_IF_FILTERED, &samples, err) < 0)
+		return -1;
+	symbol_table_view(window->tables->symbols, &symbols);
+	for (size_t i = window->firsts[row->run]; i < window->firsts[row->run + 1]; i++) {
+		const struct query_column *column = &window->columns[i];
+		struct store_samples found = {
+			.series = column->number,
+			.labels = query_labels(window, column),
+			.time_unix_ns = row->time_unix_ns,
+			.window = scan->windows,
+			.symbols = &symbols,
+			.stacks = samples.page.stacks,
+			.count = samples.page.row_count,
+		};
+		int64_t *values;
+
+		if (sample_page_values(&samples.page, column->column, query->scratch, &values,
+		                       err) < 0)
+			return -1;
+		found.values = values;
+		if (samples.passes && keep_passing(query, &samples, &found, err) < 0)
+			return -1;
+		if (scan->visit(scan->context, &found, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int sample_window(struct query *query, struct query_window *window, void *context,
+                         struct error *err)
+{
+	struct sample_scan *scan = context;
+	const int status = query_rows(query, window,
+	                              (struct query_range){ 0, window->run_count, READER_SAMPLES },
+	                              sample_row, scan, err);
+
+	scan->windows++;
+	return status;
+}
+
+int sqlite_store_scan_samples(struct store *store, const struct store_query *asked,
+                              store_samples_visitor visit, void *context, struct error *err)
+{
+	struct sample_scan scan = { visit, context, 0 };
+	struct query query;
+	int result;
+
+	query_begin(&query, sqlite_store_of(store), asked, NULL);
+	result = query_windows(&query, sample_window, &scan, err);
 	query_end(&query);
 	return result;
 }

@@ -100,6 +100,7 @@ static const struct store_operations operations = {
 	.append = append,
 	.series = sqlite_store_series,
 	.scan = sqlite_store_scan,
+	.scan_samples = sqlite_store_scan_samples,
 	.scan_spans = sqlite_store_scan_spans,
 	.merge = sqlite_store_merge,
 	.remove = sqlite_store_remove,

@@ -41,6 +41,8 @@ int sqlite_store_series(struct store *store, const struct store_query *asked,
                         store_series_visitor visit, void *context, struct error *err);
 int sqlite_store_scan(struct store *store, const struct store_query *asked,
                       store_point_visitor visit, void *context, struct error *err);
+int sqlite_store_scan_samples(struct store *store, const struct store_query *asked,
+                              store_samples_visitor visit, void *context, struct error *err);
 int sqlite_store_scan_spans(struct store *store, const struct store_query *asked,
                             store_span_visitor visit, void *context, struct error *err);
 int sqlite_store_merge(struct store *store, const struct store_query *asked,

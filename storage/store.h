@@ -105,11 +105,29 @@ struct store_span {
 	const uint8_t *trace_id; /* TRACE_ID_SIZE bytes */
 };
 
+/*
+ * The samples of one profile of one series that pass the filter, by stack: ids ascend, and
+ * may be there more than once. They are of `window`, a number within this query: in
+ * another window the same stack has another id.
+ */
+struct store_samples {
+	uint32_t series;
+	const struct label_set *labels;
+	int64_t time_unix_ns;
+	uint32_t window;
+	const struct symbols *symbols;
+	const uint32_t *stacks;
+	const int64_t *values;
+	size_t count;
+};
+
 /* Visitors return 0 to go on and -1 with *err filled to stop. */
 typedef int (*store_series_visitor)(void *context, const struct label_set *labels,
                                     struct error *err);
 typedef int (*store_point_visitor)(void *context, const struct store_point *point,
                                    struct error *err);
+typedef int (*store_samples_visitor)(void *context, const struct store_samples *samples,
+                                     struct error *err);
 typedef int (*store_span_visitor)(void *context, const struct store_span *span, struct error *err);
 typedef int (*store_sums_visitor)(void *context, const struct stack_sums *sums, struct error *err);
 
@@ -153,6 +171,8 @@ struct store_operations {
 	              store_series_visitor visit, void *context, struct error *err);
 	int (*scan)(struct store *store, const struct store_query *query, store_point_visitor visit,
 	            void *context, struct error *err);
+	int (*scan_samples)(struct store *store, const struct store_query *query,
+	                    store_samples_visitor visit, void *context, struct error *err);
 	int (*scan_spans)(struct store *store, const struct store_query *query,
 	                  store_span_visitor visit, void *context, struct error *err);
 	int (*merge)(struct store *store, const struct store_query *query,
@@ -198,6 +218,13 @@ static inline int store_scan(struct store *store, const struct store_query *quer
                              store_point_visitor visit, void *context, struct error *err)
 {
 	return store->operations->scan(store, query, visit, context, err);
+}
+
+/* Each profile in the range with its samples, in no order; windows one after the other. */
+static inline int store_scan_samples(struct store *store, const struct store_query *query,
+                                     store_samples_visitor visit, void *context, struct error *err)
+{
+	return store->operations->scan_samples(store, query, visit, context, err);
 }
 
 /* Each row with a span, in no order. */

@@ -170,3 +170,136 @@ void gpu_json_timeline(const struct gpu_timeline *timeline, struct strbuf *out)
 	json_end_list(&writer);
 	json_end_map(&writer);
 }
+
+/* ---- out of memory ---- */
+
+static void put_stack(struct json_writer *writer, const struct gpu_stack *stack)
+{
+	json_key(writer, "stack");
+	json_begin_list(writer);
+	for (size_t i = 0; i < stack->count; i++)
+		json_put_text(writer, stack->names[i]);
+	json_end_list(writer);
+}
+
+static void put_top(struct json_writer *writer, const struct gpu_held_top *top)
+{
+	json_key(writer, "top");
+	json_begin_list(writer);
+	for (size_t i = 0; i < top->count; i++) {
+		json_begin_map(writer);
+		number(writer, "bytes", top->rows[i].bytes);
+		put_stack(writer, &top->rows[i].stack);
+		json_end_map(writer);
+	}
+	json_end_list(writer);
+}
+
+static void put_recovery(struct json_writer *writer, enum gpu_oom_recovery recovery)
+{
+	json_key(writer, "recovered");
+	if (recovery == GPU_OOM_RECOVERY_UNKNOWN)
+		json_put_null(writer);
+	else
+		json_put_bool(writer, recovery == GPU_OOM_RECOVERED);
+}
+
+static void put_oom_process(struct json_writer *writer, const struct gpu_oom_process *process)
+{
+	json_begin_map(writer);
+	text(writer, "id", process->id);
+	put_labels(writer, &process->labels);
+	number(writer, "live_bytes", process->live_bytes);
+	put_top(writer, &process->top);
+	json_end_map(writer);
+}
+
+/* Without the braces around it. */
+static void put_oom(struct json_writer *writer, const struct gpu_oom *oom)
+{
+	text(writer, "id", oom->id);
+	number(writer, "time_ms", oom->time_ms);
+	put_labels(writer, &oom->labels);
+	text(writer, "gpu", oom->gpu);
+	text(writer, "cuda_error", oom->cuda_error);
+	number(writer, "requested_bytes", oom->requested_bytes);
+	value_or_null(writer, "live_bytes", oom->knows_live ? &oom->live_bytes : NULL);
+	value_or_null(writer, "device_used_bytes",
+	              oom->knows_device ? &oom->device_used_bytes : NULL);
+	value_or_null(writer, "device_total_bytes",
+	              oom->knows_device ? &oom->device_total_bytes : NULL);
+	put_recovery(writer, oom->recovery);
+	put_stack(writer, &oom->stack);
+	put_top(writer, &oom->top);
+}
+
+void gpu_json_ooms(const struct gpu_oom_list *list, struct strbuf *out)
+{
+	struct json_writer writer;
+
+	json_writer_init(&writer, out);
+	json_begin_map(&writer);
+	json_key(&writer, "events");
+	json_begin_list(&writer);
+	for (size_t i = 0; i < list->count; i++) {
+		json_begin_map(&writer);
+		put_oom(&writer, &list->events[i]);
+		json_end_map(&writer);
+	}
+	json_end_list(&writer);
+	json_key(&writer, "next");
+	if (list->next.data)
+		json_put_text(&writer, list->next);
+	else
+		json_put_null(&writer);
+	json_end_map(&writer);
+}
+
+void gpu_json_oom(const struct gpu_oom *oom, struct strbuf *out)
+{
+	struct json_writer writer;
+
+	json_writer_init(&writer, out);
+	json_begin_map(&writer);
+	put_oom(&writer, oom);
+	json_key(&writer, "processes");
+	json_begin_list(&writer);
+	for (size_t i = 0; i < oom->process_count; i++)
+		put_oom_process(&writer, &oom->processes[i]);
+	json_end_list(&writer);
+	json_end_map(&writer);
+}
+
+/* ---- growth ---- */
+
+static void put_grown(struct json_writer *writer, const char *key, int64_t value)
+{
+	value_or_null(writer, key, value == GPU_GROWTH_UNKNOWN ? NULL : &value);
+}
+
+void gpu_json_growth(const struct gpu_growth *growth, struct strbuf *out)
+{
+	struct json_writer writer;
+
+	json_writer_init(&writer, out);
+	json_begin_map(&writer);
+	json_key(&writer, "stacks");
+	json_begin_list(&writer);
+	for (size_t i = 0; i < growth->count; i++) {
+		const struct gpu_growth_row *row = &growth->rows[i];
+
+		json_begin_map(&writer);
+		put_stack(&writer, &row->stack);
+		put_grown(&writer, "start_bytes", row->start_bytes);
+		put_grown(&writer, "end_bytes", row->end_bytes);
+		put_grown(&writer, "growth_bytes", row->growth_bytes);
+		json_key(&writer, "floor");
+		json_begin_map(&writer);
+		for (int j = 0; j < GPU_FLOOR_COUNT; j++)
+			put_grown(&writer, gpu_floor_name((enum gpu_floor)j), row->floor[j]);
+		json_end_map(&writer);
+		json_end_map(&writer);
+	}
+	json_end_list(&writer);
+	json_end_map(&writer);
+}

@@ -1,5 +1,5 @@
 /*
- * /api/gpu/processes, /api/gpu/timeline.
+ * /api/gpu/processes, /api/gpu/timeline, /api/gpu/oom, /api/gpu/growth.
  *
  * Source   own API specification
  */
@@ -14,6 +14,10 @@
 #define PROCESSES_MAX     10000
 #define TOP_DEFAULT       10
 #define TOP_MAX           100
+#define OOMS_DEFAULT      20
+#define OOMS_MAX          100
+#define GROWTH_DEFAULT    100
+#define GROWTH_MAX        1000
 #define STEPS_DEFAULT     500 /* at most, when no step is asked for: what a picture shows */
 #define STEP_UNIT_MS      INT64_C(15000)
 
@@ -113,4 +117,78 @@ enum exchange_state serve_gpu_timeline(struct exchange *exchange)
 	struct error err = { 0 };
 
 	return finish(exchange, make_timeline(exchange, &err), &err);
+}
+
+/* ---- out of memory ---- */
+
+static int list_ooms(struct exchange *exchange, struct error *err)
+{
+	CLEANUP(gpu_question_fini) struct gpu_question question = { 0 };
+	struct gpu_oom_list list;
+	struct gpu_request request;
+	size_t limit;
+
+	if (gpu_request_open(exchange, &request, err) < 0 ||
+	    gpu_request_count(&request, "limit", OOMS_DEFAULT, OOMS_MAX, &limit, err) < 0 ||
+	    gpu_request_question(&request, "until", &question, err) < 0 ||
+	    gpu_ooms_list(&question, gpu_request_text(&request, "cursor"), limit, &list, err) < 0)
+		return -1;
+	gpu_json_ooms(&list, &exchange->response.body);
+	return 0;
+}
+
+enum exchange_state serve_gpu_ooms(struct exchange *exchange)
+{
+	struct error err = { 0 };
+
+	return finish(exchange, list_ooms(exchange, &err), &err);
+}
+
+static int show_oom(struct exchange *exchange, struct error *err)
+{
+	const struct str id = str_skip(exchange->request.path, strlen(exchange->route->path));
+	CLEANUP(gpu_question_fini) struct gpu_question question = { 0 };
+	struct gpu_request request;
+	struct gpu_oom oom;
+
+	if (gpu_request_open(exchange, &request, err) < 0)
+		return -1;
+	gpu_question_init(&question, &request.context);
+	if (gpu_ooms_find(&question, id, &oom, err) < 0)
+		return -1;
+	gpu_json_oom(&oom, &exchange->response.body);
+	return 0;
+}
+
+enum exchange_state serve_gpu_oom(struct exchange *exchange)
+{
+	struct error err = { 0 };
+
+	return finish(exchange, show_oom(exchange, &err), &err);
+}
+
+/* ---- growth ---- */
+
+static int list_growth(struct exchange *exchange, struct error *err)
+{
+	CLEANUP(gpu_question_fini) struct gpu_question question = { 0 };
+	struct gpu_growth growth;
+	struct gpu_request request;
+	size_t limit;
+
+	if (gpu_request_open(exchange, &request, err) < 0 ||
+	    gpu_request_count(&request, "limit", GROWTH_DEFAULT, GROWTH_MAX, &limit, err) < 0 ||
+	    gpu_request_question(&request, "until", &question, err) < 0 ||
+	    gpu_growth_list(&question, gpu_request_text(&request, "process"), limit, &growth, err) <
+	            0)
+		return -1;
+	gpu_json_growth(&growth, &exchange->response.body);
+	return 0;
+}
+
+enum exchange_state serve_gpu_growth(struct exchange *exchange)
+{
+	struct error err = { 0 };
+
+	return finish(exchange, list_growth(exchange, &err), &err);
 }

@@ -37,7 +37,7 @@ static size_t slot_of(struct str path)
 
 /*
  * As the reference labels routes: lower case, runs of other characters one '_',
- * trimmed.
+ * trimmed. "_id" stands for the names of ROUTE_BELOW.
  */
 static void make_label(const char *path, char label[static LABEL_MAX])
 {
@@ -62,6 +62,8 @@ static void prepare(void)
 		size_t slot = slot_of(str_of(table[i].path));
 
 		make_label(table[i].path, labels[i]);
+		if (table[i].flags & ROUTE_BELOW)
+			strncat(labels[i], "_id", LABEL_MAX - strlen(labels[i]) - 1);
 		table[i].label = labels[i];
 		while (slots[slot])
 			slot = (slot + 1) % SLOT_COUNT;
@@ -69,15 +71,28 @@ static void prepare(void)
 	}
 }
 
-const struct route *route_find(struct str path)
+static const struct route *find_exactly(struct str path)
 {
-	(void)pthread_once(&prepared, prepare);
 	for (size_t slot = slot_of(path); slots[slot]; slot = (slot + 1) % SLOT_COUNT) {
 		const struct route *route = &table[slots[slot] - 1];
 
 		if (str_equals(path, route->path))
 			return route;
 	}
+	return NULL;
+}
+
+const struct route *route_find(struct str path)
+{
+	const struct route *route;
+
+	(void)pthread_once(&prepared, prepare);
+	route = find_exactly(path);
+	if (route)
+		return route->flags & ROUTE_BELOW ? NULL : route;
+	for (size_t i = 0; i < ARRAY_LENGTH(table); i++)
+		if ((table[i].flags & ROUTE_BELOW) && str_starts_with(path, str_of(table[i].path)))
+			return &table[i];
 	return NULL;
 }
 

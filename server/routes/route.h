@@ -1,7 +1,7 @@
 /*
  * The table of routes: server/routes/routes.def.
  *
- * Shape    ROUTE(method, path, handler, flags): exact paths. One list; the dispatcher,
+ * Shape    ROUTE(method, path, handler, flags): exact paths, but for ROUTE_BELOW. One list; the dispatcher,
  *          the handlers' declarations (server/routes/handlers.h) and the metrics' route
  *          labels are made from it. The body of a ROUTE_WRITE may be as large as
  *          -distributor.ingestion-body-limit-mb, of others ROUTE_BODY_MAX. What is
@@ -30,6 +30,8 @@ enum route_flag {
 	ROUTE_GATEWAY = 1 << 5,
 	/* rpc_accept() asks for no tenant: version.v1, health */
 	ROUTE_NO_TENANT = 1 << 6,
+	/* the path is one that begins so, and goes on: what is behind it is a name */
+	ROUTE_BELOW = 1 << 7,
 };
 
 typedef enum exchange_state (*route_handler)(struct exchange *exchange);
@@ -39,11 +41,11 @@ struct route {
 	const char *path;
 	route_handler handler;
 	unsigned flags;
-	/* for metrics: the path in lower case, runs of other characters as '_' */
+	/* for metrics: the path in lower case, runs of other characters as '_'; each once */
 	const char *label;
 };
 
-/* The route of an exact path, or NULL. */
+/* The route of a path, or NULL. */
 const struct route *route_find(struct str path);
 
 size_t route_count(void);

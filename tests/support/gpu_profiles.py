@@ -24,12 +24,19 @@ class Process:
                            cuda_error=error)
 
     def peak(self, second, size, stack="main;cuMemAlloc_v2"):
-        return self.series("gpu_memory_peak", second, [{"stack": stack, "values": [size]}], ["peak_space/bytes"], "space/bytes",
-                           cuda_class="device", gpu="0")
+        """The highest point of some minutes: one series for all classes."""
+        return self.held(second, {stack: size})
 
-    def oom(self, second, size, stack="main;cuMemAlloc_v2"):
-        return self.series("gpu_memory_oom", second, [{"stack": stack, "values": [size]}], ["requested_space/bytes"], "space/bytes",
-                           cuda_error="CUDA_ERROR_OUT_OF_MEMORY", gpu="0")
+    def held(self, second, stacks, gpu="0", **labels):
+        """`stacks` is {stack: bytes}; what was live when memory was short has reason="oom"."""
+        return self.series("gpu_memory_peak", second, [{"stack": stack, "values": [size]} for stack, size in sorted(dict(stacks).items())],
+                           ["peak_space/bytes"], "space/bytes", gpu=gpu, **labels)
+
+    def oom(self, second, size, stack="main;cuMemAlloc_v2", recovered="false", gpu="0", device=None):
+        """`device` is (bytes that are used, bytes that there are)."""
+        types = ["requested_space/bytes"] + (["device_used_space/bytes", "device_total_space/bytes"] if device else [])
+        return self.series("gpu_memory_oom", second, [{"stack": stack, "values": [size, *(device or ())]}], types, "space/bytes",
+                           cuda_class="device", cuda_error="CUDA_ERROR_OUT_OF_MEMORY", recovered=recovered, gpu=gpu)
 
     def series(self, name, second, rows, sample_types, period_type, **labels):
         body = harness.pprof(rows, sample_types=sample_types, period_type=period_type, period=1,

@@ -180,6 +180,34 @@ static int fake_merge(struct store *store, const struct store_query *query,
 	return 0;
 }
 
+static int fake_scan_samples(struct store *store, const struct store_query *query,
+                             store_samples_visitor visit, void *context, struct error *err)
+{
+	struct fake_store *fake = (struct fake_store *)store;
+	struct fake_symbols symbols;
+	struct fake_labels labels;
+
+	fake->scans++;
+	symbols_of(fake, &symbols);
+	for (size_t i = 0; i < fake->count; i++) {
+		const uint32_t stack = (uint32_t)i + 1;
+		const struct store_samples samples = {
+			.series = series_of(fake, i),
+			.labels = &labels.set,
+			.time_unix_ns = fake->profiles[i].time_unix_ns,
+			.symbols = &symbols.symbols,
+			.stacks = &stack,
+			.values = &fake->profiles[i].total,
+			.count = fake->profiles[i].total != 0,
+		};
+
+		if (matches(query, &fake->profiles[i], &labels) &&
+		    visit(context, &samples, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int fake_stats(struct store *store, struct str tenant, struct store_stats *out,
                       struct error *err)
 {
@@ -202,6 +230,7 @@ static int fake_stats(struct store *store, struct str tenant, struct store_stats
 static const struct store_operations operations = {
 	.series = fake_series,
 	.scan = fake_scan,
+	.scan_samples = fake_scan_samples,
 	.merge = fake_merge,
 	.stats = fake_stats,
 };

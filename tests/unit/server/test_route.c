@@ -17,9 +17,14 @@ static void every_route_is_found_by_its_path_alone(void **state)
 		const size_t length = strlen(route->path);
 
 		assert_true(length > 0 && length < sizeof(path) - 1);
-		assert_ptr_equal(route_find(str_of(route->path)), route);
 		memcpy(path, route->path, length);
 		path[length] = '/';
+		if (route->flags & ROUTE_BELOW) {
+			assert_null(route_find(str_of(route->path)));
+			assert_ptr_equal(route_find(str_make(path, length + 1)), route);
+			continue;
+		}
+		assert_ptr_equal(route_find(str_of(route->path)), route);
 		assert_null(route_find(str_make(path, length + 1)));
 		assert_true(route_find(str_make(path, length - 1)) != route);
 	}
@@ -41,6 +46,16 @@ static void labels_are_the_path_in_lower_case_with_underscores(void **state)
 			            *c == '_');
 }
 
+static void labels_tell_routes_apart(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < route_count(); i++)
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(route_at(i)->label, route_at(j)->label) == 0)
+				assert_string_equal(route_at(i)->path, route_at(j)->path);
+	assert_string_equal(route_find(STR("/api/gpu/oom/box:1:2"))->label, "api_gpu_oom_id");
+}
+
 static void connect_routes_are_post_and_take_no_other_tenant_check(void **state)
 {
 	(void)state;
@@ -59,6 +74,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_route_is_found_by_its_path_alone),
 		cmocka_unit_test(labels_are_the_path_in_lower_case_with_underscores),
+		cmocka_unit_test(labels_tell_routes_apart),
 		cmocka_unit_test(connect_routes_are_post_and_take_no_other_tenant_check),
 	};
 

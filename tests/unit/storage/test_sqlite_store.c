@@ -296,6 +296,60 @@ static void filters_choose_profiles_and_rows(void **state)
 	store_close(store);
 }
 
+static int add_samples(void *context, const struct store_samples *samples, struct error *err)
+{
+	const struct str *type = label_set_find(samples->labels, STR("__profile_type__"));
+
+	(void)err;
+	for (size_t i = 0; i < samples->count; i++) {
+		char stack[100];
+		char line[200];
+
+		stack_text(samples->symbols, samples->stacks[i], stack, sizeof(stack));
+		(void)snprintf(line, sizeof(line), "%.*s %+lldh %u %s %lld", STR_ARGS(*type),
+		               (long long)((samples->time_unix_ns - NOON) / HOUR_NS),
+		               samples->window, stack, (long long)samples->values[i]);
+		answer_add(context, line);
+	}
+	return 0;
+}
+
+static void samples_are_told_profile_by_profile(void **state)
+{
+	static const struct made_row rows[] = {
+		{ "main;a", { 1, 10 }, 0xaaaa },
+		{ "main;b", { 2, 20 }, 0xbbbb },
+	};
+	uint64_t span = 0xbbbb;
+	const struct sample_filter by_span = { .span_ids = &span, .span_id_count = 1 };
+	struct store *store = store_open_plain(*state);
+	struct made made = { "s", { "cpu", "wall" }, NOON, rows, 2, 0, 5 };
+	struct arena *arena = arena_new((size_t)1 << 20, NULL);
+	struct store_query query = {
+		.tenant = STR("t"),
+		.range = { 0, NOON + HOUR_NS },
+		.arena = arena,
+	};
+	struct answer answer = { 0 };
+	struct error err = { 0 };
+
+	assert_int_equal(append_made(store, "t", &made), ERROR_NONE);
+	made.time = NOON + 24 * HOUR_NS; /* another window; and out of the range */
+	made.id = 6;
+	assert_int_equal(append_made(store, "t", &made), ERROR_NONE);
+	assert_int_equal(store_scan_samples(store, &query, add_samples, &answer, &err), 0);
+	assert_string_equal(answer_text(&answer), "cpu +0h 0 main;a 1 | cpu +0h 0 main;b 2 | "
+	                                          "wall +0h 0 main;a 10 | wall +0h 0 main;b 20");
+	answer = (struct answer){ 0 };
+	query.range.end_unix_ns = INT64_MAX;
+	query.filter = &by_span;
+	assert_int_equal(store_scan_samples(store, &query, add_samples, &answer, &err), 0);
+	assert_string_equal(answer_text(&answer), "cpu +0h 0 main;b 2 | cpu +24h 1 main;b 2 | "
+	                                          "wall +0h 0 main;b 20 | wall +24h 1 main;b 20");
+	arena_free(arena);
+	store_close(store);
+}
+
 static int add_span(void *context, const struct store_span *span, struct error *err)
 {
 	char line[64];
@@ -421,6 +475,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(parts_are_kept_apart_and_have_ranges_of_their_own,
 		                                setup, teardown),
 		cmocka_unit_test_setup_teardown(filters_choose_profiles_and_rows, setup, teardown),
+		cmocka_unit_test_setup_teardown(samples_are_told_profile_by_profile, setup,
+		                                teardown),
 		cmocka_unit_test_setup_teardown(spans_are_listed_row_by_row, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_query_whose_caller_is_gone_ends, setup, teardown),
 		cmocka_unit_test_setup_teardown(stats_tell_the_oldest_and_the_newest, setup,
