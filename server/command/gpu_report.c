@@ -6,7 +6,8 @@
 #define COLUMN_WIDTH   11 /* of a quantity: "-1023.9 MiB" */
 #define PERCENT_WIDTH  7
 #define NAME_WIDTH_MIN 20
-#define LINE_USED      73 /* columns in front of the name */
+#define STACK_SHOWN    65536 /* bytes of names */
+#define LINE_USED      73    /* columns in front of the name */
 
 static const char heading[] = "       PID        LIVE        PEAK     ALLOC/S  FAILED     SEEN  "
 			      "STATE    PROCESS";
@@ -144,6 +145,31 @@ void gpu_report_processes(const struct gpu_report *report, const struct gpu_tabl
 		add_row(report, table, report->first_row + i, out);
 	if (limit < table->count)
 		strbuf_printf(out, "%*s%zu more processes\n", LINE_USED, "", table->count - limit);
+}
+
+void gpu_report_oom(const struct gpu_report *report, const struct gpu_oom_note *note,
+                    struct strbuf *out)
+{
+	char requested[QUANTITY_SIZE];
+	char live[QUANTITY_SIZE];
+	char age[QUANTITY_SIZE];
+	struct strbuf text;
+
+	if (!note->any)
+		return;
+	quantity_or_unknown(note->requested_bytes, STR("bytes"), requested);
+	quantity_or_unknown(note->live_bytes, STR("bytes"), live);
+	format_age(report->now_ms, note->time_ms, age);
+	terminal_style(report->terminal, note->has_recovered ? TERMINAL_PLAIN : TERMINAL_RED,
+	               STR("out of memory"), out);
+	strbuf_init(&text, 2 * STACK_SHOWN);
+	strbuf_printf(&text, " %s ago: %s for %.*s%s%.*s, %s live%s: %.*s", age, requested,
+	              STR_ARGS(note->pid), note->pid.length > 0 ? " " : "",
+	              STR_ARGS(str_first(note->service, STACK_SHOWN / 2)), live,
+	              note->has_recovered ? ", recovered" : "",
+	              STR_ARGS(str_first(note->stack, STACK_SHOWN)));
+	add_cut(strbuf_view(&text), name_width(report, strlen("out of memory")), out);
+	strbuf_fini(&text);
 }
 
 void gpu_report_stacks(const struct gpu_report *report, const struct gpu_table_row *row,

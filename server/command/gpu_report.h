@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "server/command/gpu_oom_note.h"
 #include "server/command/gpu_table.h"
 #include "server/command/stack_list.h"
 #include "server/command/terminal.h"
@@ -24,6 +25,10 @@ struct gpu_report {
 /* How much is live, in how many processes, and how old that is; then a line each. */
 void gpu_report_processes(const struct gpu_report *report, const struct gpu_table *table,
                           struct strbuf *out);
+
+/* One line about the last allocation that found no memory; nothing where there was none. */
+void gpu_report_oom(const struct gpu_report *report, const struct gpu_oom_note *note,
+                    struct strbuf *out);
 
 /* What the stacks of a process hold. */
 void gpu_report_stacks(const struct gpu_report *report, const struct gpu_table_row *row,

@@ -3,8 +3,7 @@
 #include "base/json.h"
 #include "profile/intern.h"
 
-/* A number, or its text when it is past 2^53. */
-static int64_t number_of(const struct json *map, const char *key)
+int64_t gpu_table_number(const struct json *map, const char *key)
 {
 	const struct json *value = json_get(map, key);
 	int64_t number;
@@ -27,13 +26,13 @@ static void parse_row(const struct json *json, struct gpu_table_row *row)
 		.command = json_text(json_get(labels, "proc_comm")),
 		.hostname = json_text(json_get(labels, "hostname")),
 		.pid = json_text(json_get(labels, "pid")),
-		.first_ms = number_of(json, "first_ms"),
-		.last_ms = number_of(json, "last_ms"),
-		.live_bytes = number_of(json, "live_bytes"),
-		.peak_bytes = number_of(json, "peak_bytes"),
-		.alloc_bytes = number_of(json, "alloc_bytes"),
-		.growth_bytes = number_of(json, "growth_bytes"),
-		.failures = number_of(json, "failures"),
+		.first_ms = gpu_table_number(json, "first_ms"),
+		.last_ms = gpu_table_number(json, "last_ms"),
+		.live_bytes = gpu_table_number(json, "live_bytes"),
+		.peak_bytes = gpu_table_number(json, "peak_bytes"),
+		.alloc_bytes = gpu_table_number(json, "alloc_bytes"),
+		.growth_bytes = gpu_table_number(json, "growth_bytes"),
+		.failures = gpu_table_number(json, "failures"),
 	};
 }
 
@@ -48,8 +47,8 @@ int gpu_table_parse(struct str json, struct arena *arena, struct gpu_table *out,
 	if (json_kind(processes) != JSON_LIST)
 		return error_set(err, ERROR_INVALID, "the answer is no list of processes");
 	*out = (struct gpu_table){
-		.tick_ms = number_of(answer, "tick_ms"),
-		.interval_ms = number_of(answer, "interval_ms"),
+		.tick_ms = gpu_table_number(answer, "tick_ms"),
+		.interval_ms = gpu_table_number(answer, "interval_ms"),
 		.rows = arena_array(arena, json_length(processes) + 1, sizeof(*out->rows)),
 		.count = json_length(processes),
 	};

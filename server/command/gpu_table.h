@@ -13,6 +13,11 @@
 
 #define GPU_UNKNOWN INT64_MIN
 
+struct json;
+
+/* A number, or its text when it is past 2^53; GPU_UNKNOWN where there is none. */
+int64_t gpu_table_number(const struct json *map, const char *key);
+
 struct gpu_table_row {
 	struct str id;
 	struct str state;

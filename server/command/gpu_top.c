@@ -14,7 +14,8 @@
 #define PROCESSES_MAX  "1000"                     /* that are asked for */
 #define HISTORY_NS     (INT64_C(3600) * NS_PER_S) /* of peaks and failures */
 #define STACKS_PLAIN   10                         /* where nothing says how many fit */
-#define LINES_BESIDES  7 /* headings, empty lines, lines about the rest, the cursor */
+#define LINES_BESIDES  8 /* headings, empty lines, lines about the rest, the cursor */
+#define OOM_NS         (INT64_C(86400) * NS_PER_S) /* how old the last one may be */
 #define LIVE_TYPE      "memory:inuse_space:bytes:space:bytes"
 #define ON_DEVICE      "cuda_class!~\"pinned|registered|graph\""
 
@@ -64,30 +65,47 @@ void gpu_top_press(void *context, char key)
 
 /* ---- the list ---- */
 
-static int ask_processes(struct gpu_top *top, int64_t from_ms, struct arena *arena,
-                         struct gpu_table *out, struct error *err)
+/* The answer of a route, whose own parameters `what` has. */
+static int ask(struct gpu_top *top, const char *what, int64_t from_ms, struct arena *arena,
+               struct str *out, struct error *err)
 {
 	struct strbuf path;
 	struct strbuf answer;
-	struct str text;
 	int result;
 
 	strbuf_init(&path, PATH_MAX_BYTES);
 	strbuf_init(&answer, ANSWER_MAX);
-	strbuf_printf(&path, "/api/gpu/processes?limit=" PROCESSES_MAX "&from=%lld&selector=",
-	              (long long)from_ms);
+	strbuf_printf(&path, "/api/gpu/%s&from=%lld&selector=", what, (long long)from_ms);
 	url_encode(top->options.selector, &path);
 	result = strbuf_overflowed(&path)
 	                 ? error_set(err, ERROR_TOO_LARGE, "the selector is too long")
 	                 : server_client_get(top->client, path.data, &answer, err);
 	strbuf_fini(&path);
-	text = result == 0 ? arena_copy(arena, strbuf_view(&answer)) : STR("");
+	*out = result == 0 ? arena_copy(arena, strbuf_view(&answer)) : STR("");
 	strbuf_fini(&answer);
 	if (result < 0)
 		return -1;
-	if (!text.data)
-		return arena_error(arena, err);
-	return gpu_table_parse(text, arena, out, err);
+	return out->data ? 0 : arena_error(arena, err);
+}
+
+static int ask_processes(struct gpu_top *top, int64_t from_ms, struct arena *arena,
+                         struct gpu_table *out, struct error *err)
+{
+	struct str answer;
+
+	if (ask(top, "processes?limit=" PROCESSES_MAX, from_ms, arena, &answer, err) < 0)
+		return -1;
+	return gpu_table_parse(answer, arena, out, err);
+}
+
+static int ask_oom(struct gpu_top *top, int64_t now_ms, struct arena *arena,
+                   struct gpu_oom_note *out, struct error *err)
+{
+	struct str answer;
+
+	if (ask(top, "oom?limit=1", now_ms - OOM_NS / NS_PER_MS, arena, &answer, err) < 0)
+		return -1;
+	return gpu_oom_note_parse(answer, arena, out, err);
 }
 
 /* Rates are of a short while; a peak, or a failure, matters longer. */
@@ -225,12 +243,14 @@ int gpu_top_draw(void *context, const struct terminal *terminal, struct strbuf *
 	struct gpu_report report = { .terminal = terminal, .selected = SIZE_MAX };
 	struct gpu_table table = { 0 };
 	struct stack_list stacks = { 0 };
+	struct gpu_oom_note oom;
 	const struct gpu_table_row *row = NULL;
 
 	report.now_ms = clock_unix_ns() / NS_PER_MS;
 	report.from_ms = report.now_ms - top->options.last_ns / NS_PER_MS;
 	if (ask_processes(top, report.from_ms, arena, &table, err) < 0 ||
-	    take_history(top, report.now_ms, &table, arena, err) < 0)
+	    take_history(top, report.now_ms, &table, arena, err) < 0 ||
+	    ask_oom(top, report.now_ms, arena, &oom, err) < 0)
 		return -1;
 	if (table.count > 0 || top->options.pid) {
 		if (select_row(top, &table, &report.selected, err) < 0)
@@ -245,6 +265,7 @@ int gpu_top_draw(void *context, const struct terminal *terminal, struct strbuf *
 	if (report.row_limit > 0 && row && report.selected >= report.row_limit)
 		report.first_row = report.selected + 1 - report.row_limit;
 	gpu_report_processes(&report, &table, out);
+	gpu_report_oom(&report, &oom, out);
 	if (row)
 		gpu_report_stacks(&report, row, &stacks, out);
 	return 0;

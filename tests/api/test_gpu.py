@@ -357,6 +357,8 @@ class Top(unittest.TestCase):
                 pushed.append(gone.heap(at, live={"main;train;cuMemAlloc_v2": (5 << 30 if back == 8 else 2 << 30, 1)}))
             if back == 8:
                 pushed.append(SERVER.failed(at, 7))
+                pushed += [SERVER.oom(at, 80 << 30, "main;\x1b[31mstep;cuMemAlloc_v2", recovered="true"),
+                           SERVER.held(at, {"main;step;cuMemAlloc_v2": 4 << 30}, reason="oom")]
             answer = cls.server.push(*pushed)
             assert answer.status == 200, answer
 
@@ -376,17 +378,19 @@ class Top(unittest.TestCase):
         # 15 MiB at each tick of 15 s
         self.assertRegex(lines[2], r"^> +101 +4\.00 GiB +4\.00 GiB +1\.00 MiB +7 +\d+ s  running  llm-gpu \(python3\) @ node-a$")
         self.assertRegex(lines[3], r"^ +102 +0 B +5\.00 GiB +0 B +0 +\d+ s  exited   train-gpu \(python3\) @ node-a$")
-        self.assertEqual(lines[4:6], ["", "4.00 GiB of 101 llm-gpu by stack"])
+        self.assertRegex(lines[4], r"^out of memory [23] min ago: 80\.0 GiB for 101 llm-gpu, 4\.00 GiB live, recovered: "
+                                   r"main > \\x1b\[31mstep > cuMemAlloc_v2$")
+        self.assertEqual(lines[5:7], ["", "4.00 GiB of 101 llm-gpu by stack"])
         # names are strangers': what would move a cursor is shown
-        self.assertEqual(lines[6:], ["   3.00 GiB   75.0%  main > Engine.__init__ > cuMemAlloc_v2",
+        self.assertEqual(lines[7:], ["   3.00 GiB   75.0%  main > Engine.__init__ > cuMemAlloc_v2",
                                      "   1.00 GiB   25.0%  main > \\x1b[31mstep > cuMemAlloc_v2"])
 
     def test_another_process(self):
         lines = self.top("--last", "10m", "--pid", "102").splitlines()
         self.assertTrue(lines[3].startswith(">"), lines)
-        self.assertEqual(lines[5:], ["2.00 GiB of 102 train-gpu at its last tick", "   2.00 GiB  100.0%  main > train > cuMemAlloc_v2"])
+        self.assertEqual(lines[6:], ["2.00 GiB of 102 train-gpu at its last tick", "   2.00 GiB  100.0%  main > train > cuMemAlloc_v2"])
         self.assertIn("no process 7 among the", self.top("--pid", "7", status=1))
-        self.assertEqual(len(self.top("--last", "10m", "-n", "1").splitlines()), 8)
+        self.assertEqual(len(self.top("--last", "10m", "-n", "1").splitlines()), 9)
         self.assertIn("No GPU memory was seen", self.top("-q", '{hostname="elsewhere"}'))
 
     def test_what_does_not_go_together(self):
