@@ -178,8 +178,8 @@ static int judge_nodes(struct growth *run, struct error *err)
 
 /* ---- samples ---- */
 
-static int find_row(struct growth *run, uint32_t node, uint32_t stack, struct row **out,
-                    struct error *err)
+/* The row, made when it is new; NULL: the arena is full. */
+static struct row *find_row(struct growth *run, uint32_t node, uint32_t stack)
 {
 	bool is_new;
 	const uint32_t number = intern_add(&run->row_ids, run->arena,
@@ -188,19 +188,18 @@ static int find_row(struct growth *run, uint32_t node, uint32_t stack, struct ro
 
 	if (number == INTERN_NONE ||
 	    (is_new && !ARENA_GROW(run->arena, run->rows, number, run->row_capacity)))
-		return arena_error(run->arena, err);
+		return NULL;
 	row = &run->rows[number];
-	*out = row;
 	if (!is_new)
-		return 0;
+		return row;
 	*row = (struct row){ .node = node, .stack = stack };
 	row->values = arena_array(run->arena, GPU_PIECE_TICKS, sizeof(*row->values));
 	if (!row->values)
-		return arena_error(run->arena, err);
+		return NULL;
 	/* at the ticks of earlier pieces it held nothing */
 	for (size_t i = 0; i < GPU_FLOOR_COUNT; i++)
 		row->floor[i] = run->nodes[node].is_seen[i] ? 0 : INT64_MAX;
-	return 0;
+	return row;
 }
 
 /* The node of a series of live bytes that counts, or GPU_NOBODY. */
@@ -228,12 +227,10 @@ static int add_samples(void *context, const struct store_samples *samples, struc
 	at = gpu_tick_spans_find(&run->spans, node, samples->time_unix_ns);
 	for (size_t i = 0; at >= 0 && i < samples->count; i++) {
 		const uint32_t stack = gpu_stacks_node(&run->stacks, samples, samples->stacks[i]);
-		struct row *row;
+		struct row *row = stack == FUNCTION_TREE_NONE ? NULL : find_row(run, node, stack);
 
-		if (stack == FUNCTION_TREE_NONE)
+		if (!row)
 			return arena_error(run->arena, err);
-		if (find_row(run, node, stack, &row, err) < 0)
-			return -1;
 		row->values[at] = gpu_bytes_add(row->values[at], samples->values[i]);
 	}
 	return 0;

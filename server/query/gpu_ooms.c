@@ -432,7 +432,7 @@ int gpu_ooms_find(struct gpu_question *question, struct str id, struct gpu_oom *
 	struct named_event named = { .id = id };
 	struct store_range range;
 	struct ooms run;
-	int64_t time_ms;
+	int64_t time_ms = 0;
 
 	if (time_of(id, &time_ms, err) < 0 ||
 	    gpu_question_set_range(question, time_ms, time_ms, err) < 0 ||

@@ -11,7 +11,6 @@
  *
  * Times ascend. Labels are those of profiles. Calls have no stacks.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,10 +20,10 @@
 #include "collector/replay/recorded_identity.h"
 #include "collector/replay/recording.h"
 
-#define PIDS_MAX  100000
-#define LINE_MAX_ 4096
-#define MS_NS     INT64_C(1000000)
-#define BOOT_NS   INT64_C(1000000000000) /* when it was, on the recorded machine's clock */
+#define PIDS_MAX   100000
+#define LINE_BYTES 4096
+#define MS_NS      INT64_C(1000000)
+#define BOOT_NS    INT64_C(1000000000000) /* when it was, on the recorded machine's clock */
 
 struct making {
 	struct recording_writer *writer;
@@ -126,35 +125,62 @@ static void add_process(struct making *making, char *text)
 	making->identities[pid] = identity;
 }
 
-static void add_call(struct making *making, const char *verb, const char *text)
-{
-	struct cuda_event event = { .kind = CUDA_EVENT_INIT, .process_start_ns = 5 };
-	char name[128] = "cuInit";
-	uint64_t first = 0;
-	int64_t second = 0;
-	int64_t ms;
-	const int count = sscanf(text, "%" SCNd64 " %u %127s %" SCNu64 " %" SCNd64, &ms,
-	                         &event.tgid, name, &first, &second);
+/* Numbers of a call behind its process and function; unused ones are 0. */
+struct call_text {
+	uint64_t ms;
+	uint64_t pid;
+	const char *function;
+	uint64_t numbers[2];
+	size_t words;
+};
 
-	if (count < 2 || event.tgid == 0 || event.tgid >= PIDS_MAX)
-		refuse(making, "VERB MS PID ...");
-	event.tid = event.tgid;
-	event.time_ns = (uint64_t)(BOOT_NS + ms * MS_NS);
-	event.function = function_of(making, name);
-	if (strcmp(verb, "alloc") == 0 && count == 5) {
+static struct call_text split_call(const struct making *making, char *text)
+{
+	struct call_text call = { .function = "cuInit" };
+	char *rest = NULL;
+
+	for (const char *word = strtok_r(text, " ", &rest); word;
+	     word = strtok_r(NULL, " ", &rest), call.words++) {
+		uint64_t *numbers[] = { &call.ms, &call.pid, NULL, &call.numbers[0],
+			                &call.numbers[1] };
+
+		if (call.words == 2)
+			call.function = word;
+		else if (call.words >= ARRAY_LENGTH(numbers) ||
+		         !str_to_u64(str_of(word), UINT64_MAX, numbers[call.words]))
+			refuse(making, "VERB MS PID [FUNCTION NUMBER ...]");
+	}
+	if (call.words < 2 || call.pid == 0 || call.pid >= PIDS_MAX)
+		refuse(making, "VERB MS PID [FUNCTION NUMBER ...]");
+	return call;
+}
+
+static void add_call(struct making *making, const char *verb, char *text)
+{
+	const struct call_text call = split_call(making, text);
+	struct cuda_event event = {
+		.kind = CUDA_EVENT_INIT,
+		.function = function_of(making, call.function),
+		.tgid = (uint32_t)call.pid,
+		.tid = (uint32_t)call.pid,
+		.process_start_ns = 5,
+		.time_ns = (uint64_t)BOOT_NS + call.ms * (uint64_t)MS_NS,
+	};
+
+	if (strcmp(verb, "alloc") == 0 && call.words == 5) {
 		event.kind = CUDA_EVENT_ALLOC;
-		event.address = first;
-		event.bytes = (uint64_t)second;
-	} else if (strcmp(verb, "free") == 0 && count == 4) {
+		event.address = call.numbers[0];
+		event.bytes = call.numbers[1];
+	} else if (strcmp(verb, "free") == 0 && call.words == 4) {
 		event.kind = CUDA_EVENT_FREE;
-		event.address = first;
-	} else if (strcmp(verb, "failed") == 0 && count == 5) {
+		event.address = call.numbers[0];
+	} else if (strcmp(verb, "failed") == 0 && call.words == 5) {
 		event.kind = CUDA_EVENT_FAILED;
-		event.bytes = first;
-		event.result = (int32_t)second;
-	} else if (strcmp(verb, "exit") == 0 && count == 2) {
+		event.bytes = call.numbers[0];
+		event.result = (int32_t)call.numbers[1];
+	} else if (strcmp(verb, "exit") == 0 && call.words == 2) {
 		event.kind = CUDA_EVENT_EXIT;
-	} else if (strcmp(verb, "init") != 0 || count != 2) {
+	} else if (strcmp(verb, "init") != 0 || call.words != 2) {
 		refuse(making, "no such call");
 	}
 	append_event(making, &event);
@@ -179,7 +205,7 @@ static void add_line(struct making *making, char *line)
 int main(int argc, char **argv)
 {
 	struct making *making = mem_zalloc(1, sizeof(*making));
-	char line[LINE_MAX_];
+	char line[LINE_BYTES];
 	struct error err = { 0 };
 
 	if (argc != 2 || recording_create(argv[1], &making->writer, &err) < 0) {

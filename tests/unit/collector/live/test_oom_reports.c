@@ -84,16 +84,16 @@ static bool has_recovered(struct fixture *fixture)
 static void it_recovers_by_as_much_within_a_second(void **state)
 {
 	static const struct {
-		uint32_t pid;
 		uint64_t bytes;
 		int64_t after_ns;
+		uint32_t pid;
 		bool recovers;
 	} cases[] = {
-		{ 101, GB, 0, true },
-		{ 101, 2 * GB, NS_PER_S, true },
-		{ 101, GB, NS_PER_S + 1, false },
-		{ 101, GB - 1, 1000, false },
-		{ 102, 2 * GB, 1000, false },
+		{ GB, 0, 101, true },
+		{ 2 * GB, NS_PER_S, 101, true },
+		{ GB, NS_PER_S + 1, 101, false },
+		{ GB - 1, 1000, 101, false },
+		{ 2 * GB, 1000, 102, false },
 	};
 	struct fixture *fixture = *state;
 	const uint32_t step = STACK_OF(fixture->stacks, "step", "main");
