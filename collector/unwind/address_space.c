@@ -12,10 +12,10 @@ struct address_space {
 	struct module_cache *modules;
 	struct process_view view;
 	struct mapping_list mappings;
-	int64_t read_ns;      /* when maps was read last; 0: never */
-	int64_t read_cost_ns; /* what that took */
-	int64_t eager_ns;     /* until when its mappings have used up our patience */
-	bool is_stale;        /* mappings were passed over: what is known may be otherwise */
+	int64_t read_ns;       /* when maps was read last; 0: never */
+	int64_t read_until_ns; /* until when readings and mappings count, */
+	int64_t map_until_ns;  /* ahead of now by no more than a burst */
+	bool is_stale;         /* mappings were passed over: what is known may be otherwise */
 	struct perf_map *perf_map;
 	int64_t perf_map_ns; /* when it was looked for or read last; 0: never */
 };
@@ -171,6 +171,12 @@ static void open_perf_map(struct address_space *space)
 		space->perf_map = perf_map_new(descriptor);
 }
 
+/* Moves on the time until which something counts. */
+static void use_up(int64_t *until_ns, int64_t now_ns, int64_t by_ns)
+{
+	*until_ns = (*until_ns > now_ns ? *until_ns : now_ns) + by_ns;
+}
+
 int address_space_read(struct address_space *space, struct error *err)
 {
 	const int64_t begun_ns = clock_mono_ns();
@@ -185,47 +191,37 @@ int address_space_read(struct address_space *space, struct error *err)
 	}
 	strbuf_fini(&maps);
 	space->read_ns = clock_mono_ns();
-	space->read_cost_ns = space->read_ns - begun_ns;
+	use_up(&space->read_until_ns, space->read_ns,
+	       ADDRESS_SPACE_REREAD_COST * (space->read_ns - begun_ns));
 	if (result == 0)
 		space->is_stale = false;
 	return result;
 }
 
-/* Whether some time has passed since a reading: more, the dearer it was. */
+/* Whether some time has passed since a reading, and readings were not too dear of late. */
 static bool may_read(const struct address_space *space)
-{
-	const int64_t dear_ns = ADDRESS_SPACE_REREAD_COST * space->read_cost_ns;
-	const int64_t pause_ns = dear_ns > ADDRESS_SPACE_REREAD_NS ? dear_ns
-	                                                           : ADDRESS_SPACE_REREAD_NS;
-
-	return space->read_ns == 0 || clock_mono_ns() - space->read_ns >= pause_ns;
-}
-
-/* One more mapping is taken at once; false: there were too many of late. */
-static bool is_patient(struct address_space *space)
 {
 	const int64_t now_ns = clock_mono_ns();
 
-	if (space->eager_ns < now_ns)
-		space->eager_ns = now_ns;
-	if (space->eager_ns - now_ns > ADDRESS_SPACE_MAP_BURST * ADDRESS_SPACE_MAP_NS)
-		return false;
-	space->eager_ns += ADDRESS_SPACE_MAP_NS;
-	return true;
+	return space->read_ns == 0 ||
+	       (now_ns - space->read_ns >= ADDRESS_SPACE_REREAD_NS &&
+	        space->read_until_ns - now_ns <= ADDRESS_SPACE_REREAD_BURST_NS);
 }
 
 void address_space_map(struct address_space *space, const struct mapped_file *file)
 {
+	const int64_t now_ns = clock_mono_ns();
 	struct mapping mapping;
 
 	/* one that is cut in two makes two more */
 	if (file->start >= file->end || space->mappings.path_bytes > ADDRESS_SPACE_PATHS_MAX ||
 	    space->mappings.count + 2 > ADDRESS_SPACE_MAPPINGS_MAX)
 		return;
-	if (!is_patient(space)) {
+	if (space->map_until_ns - now_ns > ADDRESS_SPACE_MAP_BURST_NS) {
 		space->is_stale = true;
 		return;
 	}
+	use_up(&space->map_until_ns, now_ns, ADDRESS_SPACE_MAP_NS);
 	mapping = make_mapping(space, file, &space->mappings);
 	mapping_list_insert(&space->mappings, &mapping);
 }

@@ -20,12 +20,13 @@
 #include "collector/unwind/mapping_list.h"
 #include "collector/unwind/process_view.h"
 
-#define ADDRESS_SPACE_MAPPINGS_MAX 4096              /* executable ones; a large process has 500 */
-#define ADDRESS_SPACE_PATHS_MAX    ((size_t)1 << 20) /* bytes of paths; further ones are empty */
-#define ADDRESS_SPACE_REREAD_NS    (10 * INT64_C(1000000)) /* between two readings of maps */
-#define ADDRESS_SPACE_REREAD_COST  16                      /* and as many times what one takes */
-#define ADDRESS_SPACE_MAP_BURST    1024                   /* mappings that are taken as they come */
-#define ADDRESS_SPACE_MAP_NS       (1 * INT64_C(1000000)) /* and then one in that time */
+#define ADDRESS_SPACE_MAPPINGS_MAX    4096 /* executable ones; a large process has 500 */
+#define ADDRESS_SPACE_PATHS_MAX       ((size_t)1 << 20) /* bytes of paths; further ones are empty */
+#define ADDRESS_SPACE_REREAD_NS       (10 * INT64_C(1000000)) /* between two readings of maps */
+#define ADDRESS_SPACE_REREAD_COST     16 /* each counts for as many times what it takes, */
+#define ADDRESS_SPACE_REREAD_BURST_NS (200 * INT64_C(1000000))  /* and none is done beyond that */
+#define ADDRESS_SPACE_MAP_NS          (1 * INT64_C(1000000))    /* for which a mapping counts, */
+#define ADDRESS_SPACE_MAP_BURST_NS    (1000 * INT64_C(1000000)) /* and none is taken beyond that */
 
 struct address_space;
 struct perf_map;

@@ -217,6 +217,8 @@ void python_run_start(struct python_run *run, const char *python, const char *na
 
 	run->output = memfd_create("python", MFD_CLOEXEC);
 	assert_true(run->output >= 0);
+	/* threads may write at once, and a file in memory has no lock for its place */
+	assert_int_equal(fcntl(run->output, F_SETFL, O_APPEND), 0);
 	assert_int_equal(pipe2(words, O_CLOEXEC), 0);
 	run->refusal[0] = '\0';
 	run->python = (struct python_description){ 0 };
@@ -249,11 +251,20 @@ static void close_program(struct python_run *run, int status)
 void python_run_finish(struct python_run *run)
 {
 	const int64_t since_ns = clock_mono_ns();
+	bool is_told = false;
 	int status;
 
-	while (waitpid(run->pid, &status, WNOHANG) == 0)
-		if (probe_set_drain(run->set, 1000) == 0)
-			pause_briefly(since_ns);
+	while (waitpid(run->pid, &status, WNOHANG) == 0) {
+		const bool has_done_all = is_told || has_said(run, STR("\nD\n"));
+
+		if (probe_set_drain(run->set, 1000) > 0)
+			continue;
+		/* all was seen while its memory was there */
+		if (has_done_all && !is_told)
+			assert_int_equal(write(run->input, "\n", 1), 1);
+		is_told = has_done_all;
+		pause_briefly(since_ns);
+	}
 	close_program(run, status);
 }
 

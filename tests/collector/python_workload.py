@@ -6,7 +6,8 @@ Each call has a size of its own. For each, written before the call:
     F <line> <name> <file>       tabs between
 
 as the interpreter itself knows its frames: the qualified name since 3.11; before, the function's name, with the class that `self` or `cls`
-has in front. "S <case> <reason>" is a case that this interpreter does not have, "R" asks for a line on standard input, "T <case>" was done.
+has in front. "S <case> <reason>" is a case that this interpreter does not have, "R" asks for a line on standard input, "T <case>" was done;
+behind "D" all of them were, and it ends behind another line.
 """
 import ctypes
 import os
@@ -201,6 +202,33 @@ def in_child(size):
     os.waitpid(child, 0)
 
 
+def odd_files(size):
+    """Code says of itself where it comes from, whatever that is."""
+    source = "def odd(hit, size):\n    hit(size)\n"
+    for index, file in enumerate(("", " ", "<frozen x>", "/no/such/größe.py", "/\U0001f40d/測試.py", "a" * 300, "C:\\x.py", "a;b;c d")):
+        names = {}
+        exec(compile(source, file, "exec"), names)
+        names["odd"](hit, size + index)
+
+
+def many_threads(first, count):
+    """All of them inside of the driver's function at about the same time."""
+    import threading
+    barrier = threading.Barrier(count)
+
+    def work(size, depth):
+        if depth:
+            return work(size, depth - 1)
+        barrier.wait()
+        note(size, sys._getframe()); RELEASED(ctypes.byref(ctypes.c_uint64()), size)
+
+    threads = [threading.Thread(target=work, args=(first + i, i % 7)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def in_greenlet(size):
     import greenlet
 
@@ -240,8 +268,10 @@ def all_cases():
     functools.partial(deep, 3)(60)
     sorted([2, 1], key=lambda x: [hit(62 + y) for y in [x]][0] or x)
     sys.setrecursionlimit(5000)
-    deep(1200, 70)
+    try_case("recursion", deep, 1200, 70)  # too deep for C, where each call is one
     in_child(80)
+    odd_files(110)
+    many_threads(1000, 64)
     try_case("sub-interpreter", in_sub_interpreter, 90)
     try_case("greenlet", in_greenlet, 100)
 
@@ -257,6 +287,8 @@ else:
     if CASE == "all":
         main(1)
         all_cases()
+        say("D\n")
+        sys.stdin.readline()
     elif CASE == "short":
         main(1)
         os._exit(0)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -175,8 +176,9 @@ static void start_run(struct python_run *run)
 
 static void stacks_are_those_that_interpreters_say(void **state)
 {
-	static const uint64_t sizes[] = { 1,  2,  3,  4,  10, 11, 20, 21, 22, 23, 24, 25,
-		                          26, 30, 40, 41, 42, 50, 60, 63, 64, 70, 80 };
+	static const uint64_t sizes[] = { 1,  2,   3,   4,   10,  11,  20,  21,  22, 23, 24,
+		                          25, 26,  30,  40,  41,  42,  50,  60,  63, 64, 70,
+		                          80, 110, 111, 112, 113, 114, 115, 116, 117 };
 
 	(void)state;
 	for (size_t i = 0; i < python_total; i++) {
@@ -190,6 +192,8 @@ static void stacks_are_those_that_interpreters_say(void **state)
 		python_run_finish(run);
 		for (size_t j = 0; j < ARRAY_LENGTH(sizes); j++)
 			compare(run, &pythons[i], sizes[j]);
+		for (uint64_t j = 0; j < 64; j++) /* each from a thread of its own */
+			compare(run, &pythons[i], 1000 + j);
 		check_shape(run, &pythons[i]);
 		check_recursion(run);
 		check_skipped(run, &pythons[i], "sub-interpreter", (uint64_t[]){ 90, 0 });
@@ -197,6 +201,44 @@ static void stacks_are_those_that_interpreters_say(void **state)
 		print_message("%s: %zu stacks\n", pythons[i].text, run->seen_count);
 		python_run_fini(run);
 	}
+}
+
+/*
+ * With code that is made at run time between the runs of the loop (-X perf): the same frames,
+ * each in a run of its own.
+ */
+static void trampolines_are_passed_through(void **state)
+{
+	static const uint64_t sizes[] = { 1, 2, 3, 4, 10, 11, 20, 25, 30, 50, 60, 63 };
+
+	(void)state;
+	/* NOLINTBEGIN(concurrency-mt-unsafe): a test has one thread */
+	assert_int_equal(setenv("PYTHONPERFSUPPORT", "1", 1), 0);
+	for (size_t i = 0; i < python_total; i++) {
+		CLEANUP(mem_freep) struct python_run *run = mem_zalloc(1, sizeof(*run));
+		const struct seen_stack *seen;
+		char path[64];
+
+		if (pythons[i].version < 0x030c)
+			continue;
+		start_run(run);
+		python_run_start(run, pythons[i].path, "all");
+		(void)snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)run->pid);
+		python_run_finish(run);
+		for (size_t j = 0; j < ARRAY_LENGTH(sizes); j++)
+			compare(run, &pythons[i], sizes[j]);
+		seen = python_run_seen(run, 1);
+		assert_non_null(seen);
+		if (seen->end != NATIVE_STACK_COMPLETE)
+			print_stack(seen);
+		assert_int_equal(seen->end, NATIVE_STACK_COMPLETE);
+		assert_int_equal(count_named(seen, NATIVE_MISSING_NAME), 0);
+		assert_int_equal(seen->entry_count, 33);
+		assert_int_equal(unlink(path), 0); /* it was really so */
+		python_run_fini(run);
+	}
+	assert_int_equal(unsetenv("PYTHONPERFSUPPORT"), 0);
+	/* NOLINTEND(concurrency-mt-unsafe) */
 }
 
 static void names_outlive_their_process(void **state)
@@ -219,6 +261,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stacks_are_those_that_interpreters_say),
+		cmocka_unit_test(trampolines_are_passed_through),
 		cmocka_unit_test(names_outlive_their_process),
 	};
 	CLEANUP(mem_freep) struct python_run *run = mem_zalloc(1, sizeof(*run));
