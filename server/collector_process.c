@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -29,7 +30,10 @@
 #define DURATION_LEAST_NS   NS_PER_S
 #define INTERVAL_MOST_NS    (3600 * NS_PER_S)
 #define PEAK_WINDOW_MOST_NS (1800 * NS_PER_S) /* servers refuse what is older than an hour */
-#define TEXT_MAX            LINK_METRICS_MAX  /* the collector's, and what became of pushes */
+#define SPOOL_RETRY_NS      (5 * NS_PER_S)
+#define DRAIN_PAUSE_NS      (10 * NS_PER_MS)    /* an hour of ticks a second is out in 36 s, */
+#define DRAIN_BYTES_S       ((uint64_t)8 << 20) /* a full spool in 30 s */
+#define TEXT_MAX            LINK_METRICS_MAX    /* the collector's, and what became of pushes */
 
 _Static_assert(METRICS_PORT_BYTES_MAX >= TEXT_MAX, "whoever shows the text has room for it");
 
@@ -94,6 +98,21 @@ static int open_signals(enum collector_role role, int *out, struct error *err)
 
 /* ---- metrics ---- */
 
+static bool has_spool(const struct options *options)
+{
+	return options->push_spool[0] && strcmp(options->push_spool, "off") != 0;
+}
+
+/* Clocks are set; then it may be younger than nothing. */
+static uint64_t age_s(int64_t since_unix_ns)
+{
+	const int64_t now = clock_unix_ns();
+
+	return since_unix_ns > 0 && now > since_unix_ns
+	               ? (uint64_t)((now - since_unix_ns) / NS_PER_S)
+	               : 0;
+}
+
 static void put_pushes(const struct collecting *collecting, struct strbuf *out)
 {
 	const struct push_queue_counts counts = push_queue_counts(collecting->queue);
@@ -101,10 +120,26 @@ static void put_pushes(const struct collecting *collecting, struct strbuf *out)
 		{ "delivered", counts.delivered },
 		{ "retried", counts.retried },
 		{ "refused", counts.refused },
-		{ "dropped", counts.dropped },
+		{ "dropped", push_queue_dropped(&counts) },
 	};
+	struct named_count drops[PUSH_DROP_COUNT];
 
-	gpu_metrics_format_pushes(outcomes, ARRAY_LENGTH(outcomes), counts.waiting_bytes, out);
+	for (size_t i = 0; i < PUSH_DROP_COUNT; i++)
+		drops[i] = (struct named_count){ push_drop_names[i], counts.backlog.dropped[i] };
+	gpu_metrics_format_pushes(
+		&(struct push_health){
+			.outcomes = outcomes,
+			.outcome_count = ARRAY_LENGTH(outcomes),
+			.drops = drops,
+			.drop_count = ARRAY_LENGTH(drops),
+			.waiting = counts.backlog.waiting,
+			.waiting_bytes = counts.backlog.waiting_bytes,
+			.oldest_age_s = age_s(counts.backlog.oldest_unix_ns),
+			.spool_bytes = counts.backlog.spool_bytes,
+			.has_spool = has_spool(collecting->process->options),
+			.is_spooling = counts.backlog.is_spooling,
+		},
+		out);
 }
 
 static void put_pods(const struct collecting *collecting, struct strbuf *out)
@@ -255,9 +290,28 @@ static void wait_for_delivery(const struct collecting *collecting)
 {
 	struct pollfd told = { .fd = collecting->signals, .events = POLLIN };
 
-	while (push_queue_counts(collecting->queue).waiting > 0 &&
+	while (push_queue_counts(collecting->queue).backlog.waiting > 0 &&
 	       poll(&told, 1, DELIVERY_POLL_MS) == 0)
 		continue;
+}
+
+static struct push_queue *make_queue(const struct collector_process *process)
+{
+	const struct options *options = process->options;
+
+	return push_queue_new(&(struct push_queue_options){
+		.transport = process->transport,
+		.backlog = { .memory_bytes = (size_t)options->push_max_bytes,
+	                     .max_age_ns = options->push_max_age_ns,
+	                     .spool_path = has_spool(options) ? options->push_spool : NULL,
+	                     .spool_bytes = options->push_spool_max_bytes,
+	                     .spool_retry_ns = SPOOL_RETRY_NS },
+		.retry_first_ns = RETRY_FIRST_NS,
+		.retry_most_ns = RETRY_MOST_NS,
+		.drain_pause_ns = DRAIN_PAUSE_NS,
+		.drain_bytes_s = DRAIN_BYTES_S,
+		.last_moments_ns = LAST_MOMENTS_NS,
+	});
 }
 
 int collector_process_run(const struct collector_process *process)
@@ -267,13 +321,7 @@ int collector_process_run(const struct collector_process *process)
 	int status = -1;
 
 	strbuf_init(&collecting.text, TEXT_MAX);
-	collecting.queue = push_queue_new(&(struct push_queue_options){
-		.transport = process->transport,
-		.max_bytes = (size_t)process->options->push_max_bytes,
-		.retry_first_ns = RETRY_FIRST_NS,
-		.retry_most_ns = RETRY_MOST_NS,
-		.last_moments_ns = LAST_MOMENTS_NS,
-	});
+	collecting.queue = make_queue(process);
 	if (open_signals(process->role, &collecting.signals, &err) == 0)
 		status = collect(&collecting, &err);
 	if (status < 0)

@@ -404,13 +404,19 @@ void gpu_metrics_format_down(struct strbuf *out)
 	put_family(&text, GPU_METRIC_UP, 0);
 }
 
-void gpu_metrics_format_pushes(const struct named_count *outcomes, size_t count,
-                               uint64_t waiting_bytes, struct strbuf *out)
+void gpu_metrics_format_pushes(const struct push_health *health, struct strbuf *out)
 {
 	const struct metrics_text text = { .out = out };
 
-	put_named(&text, GPU_METRIC_PUSHES, "outcome", outcomes, count);
-	put_family(&text, GPU_METRIC_PUSH_BYTES, waiting_bytes);
+	put_named(&text, GPU_METRIC_PUSHES, "outcome", health->outcomes, health->outcome_count);
+	put_family(&text, GPU_METRIC_PUSH_BYTES, health->waiting_bytes);
+	put_family(&text, GPU_METRIC_PUSHES_WAITING, health->waiting);
+	put_family(&text, GPU_METRIC_PUSH_AGE, health->oldest_age_s);
+	put_named(&text, GPU_METRIC_PUSH_DROPS, "reason", health->drops, health->drop_count);
+	if (!health->has_spool)
+		return;
+	put_family(&text, GPU_METRIC_SPOOL_BYTES, health->spool_bytes);
+	put_family(&text, GPU_METRIC_SPOOL_UP, health->is_spooling);
 }
 
 void gpu_metrics_format_pods(const struct identifier_counts *counts, struct strbuf *out)

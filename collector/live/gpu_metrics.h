@@ -56,9 +56,21 @@ void gpu_metrics_format(const struct gpu_metrics *metrics, struct gpu_process_ta
 /* What there is to say where nothing is watched. */
 void gpu_metrics_format_down(struct strbuf *out);
 
-/* What became of the profiles that were handed on, by outcome, and what still waits. */
-void gpu_metrics_format_pushes(const struct named_count *outcomes, size_t count,
-                               uint64_t waiting_bytes, struct strbuf *out);
+/* What became of the profiles that were handed on, and what still waits. */
+struct push_health {
+	const struct named_count *outcomes;
+	size_t outcome_count;
+	const struct named_count *drops; /* by reason */
+	size_t drop_count;
+	uint64_t waiting;
+	uint64_t waiting_bytes;
+	uint64_t oldest_age_s;
+	uint64_t spool_bytes;
+	bool has_spool;
+	bool is_spooling;
+};
+
+void gpu_metrics_format_pushes(const struct push_health *health, struct strbuf *out);
 
 struct identifier_counts; /* collector/identity/identifier.h */
 

@@ -208,10 +208,8 @@ static struct push_answer judge(const struct link_sender *sender, uint32_t statu
 {
 	if (status == 200)
 		return (struct push_answer){ .outcome = PUSH_DELIVERED };
-	if (status == 0 && is_over(sender)) {
-		(void)error_set(err, ERROR_CANCELLED, "the server half has ended");
-		return (struct push_answer){ .outcome = PUSH_REFUSED };
-	}
+	if (status == 0 && is_over(sender))
+		return (struct push_answer){ .outcome = PUSH_GONE };
 	if (status == 0)
 		(void)error_set(err, ERROR_TIMED_OUT, "the server half does not answer");
 	else

@@ -5,7 +5,7 @@
  *          stop, or is gone, `stop` is called once, on that thread. Another one writes
  *          metrics: whoever has them does not wait for a server half that does not read.
  * Errors   pushes end with the status that the server's route gave: see link_frame.h.
- *          When the server half is gone, that is logged once, and they are refused.
+ *          When the server half is gone, that is logged once, and they are PUSH_GONE.
  * Threads  pushes on one thread, metrics and a cancel on any.
  */
 #pragma once

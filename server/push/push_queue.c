@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -12,75 +13,32 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/uuid.h"
 #include "profile/pprof.h"
 #include "server/push/push_message.h"
 
 #define REQUEST_BYTES_USUAL ((size_t)64 << 20) /* of one tick; a guess */
-
-struct push_item {
-	struct push_item *next;
-	size_t length;
-	char bytes[];
-};
+#define TROUBLE_BYTES       ERROR_MESSAGE_SIZE
 
 struct push_queue {
 	struct push_queue_options options;
+	struct push_backlog *backlog;
 	pthread_t thread;
+	char trouble[TROUBLE_BYTES]; /* the thread's: what was logged last, of this trouble */
+	unsigned int failures;       /* the thread's: since the last delivery */
 
 	pthread_mutex_t mutex; /* guards what follows */
 	pthread_cond_t changed;
-	struct push_item *oldest;
-	struct push_item **newest; /* where the next one is linked in */
-	struct push_queue_counts counts;
-	size_t tried_bytes;   /* of the one that is tried now; it waits no more */
+	uint64_t delivered;
+	uint64_t retried;
+	uint64_t refused;
 	int64_t stop_mono_ns; /* 0: not told to stop */
 	bool has_ended;       /* the thread: it may be joined at once */
 };
 
-/* ---- what waits ---- */
-
-/* The mutex is held. */
-static struct push_item *take(struct push_queue *queue)
-{
-	struct push_item *item = queue->oldest;
-
-	queue->oldest = item->next;
-	if (!queue->oldest)
-		queue->newest = &queue->oldest;
-	queue->counts.waiting--;
-	queue->counts.waiting_bytes -= item->length;
-	return item;
-}
-
-/* The mutex is held. */
-static void put(struct push_queue *queue, struct push_item *item)
-{
-	while (queue->oldest &&
-	       queue->counts.waiting_bytes + item->length > queue->options.max_bytes) {
-		free(take(queue));
-		queue->counts.dropped++;
-	}
-	*queue->newest = item;
-	queue->newest = &item->next;
-	queue->counts.waiting++;
-	queue->counts.waiting_bytes += item->length;
-}
-
 void push_queue_add(struct push_queue *queue, struct str request)
 {
-	struct push_item *item = mem_zalloc(1, sizeof(*item) + request.length);
-	uint64_t dropped;
-
-	item->length = request.length;
-	memcpy(item->bytes, request.data, request.length);
-	pthread_mutex_lock(&queue->mutex);
-	dropped = queue->counts.dropped;
-	put(queue, item);
-	dropped = queue->counts.dropped - dropped;
-	pthread_cond_broadcast(&queue->changed);
-	pthread_mutex_unlock(&queue->mutex);
-	if (dropped > 0)
-		log_rarely(LOG_WARN, "profiles wait for their server: the oldest were dropped");
+	push_backlog_add(queue->backlog, request);
 }
 
 struct push_queue_counts push_queue_counts(struct push_queue *queue)
@@ -88,11 +46,21 @@ struct push_queue_counts push_queue_counts(struct push_queue *queue)
 	struct push_queue_counts counts;
 
 	pthread_mutex_lock(&queue->mutex);
-	counts = queue->counts;
-	counts.waiting += queue->tried_bytes > 0;
-	counts.waiting_bytes += queue->tried_bytes;
+	counts = (struct push_queue_counts){ .delivered = queue->delivered,
+		                             .retried = queue->retried,
+		                             .refused = queue->refused };
 	pthread_mutex_unlock(&queue->mutex);
+	counts.backlog = push_backlog_counts(queue->backlog);
 	return counts;
+}
+
+uint64_t push_queue_dropped(const struct push_queue_counts *counts)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < PUSH_DROP_COUNT; i++)
+		sum += counts->backlog.dropped[i];
+	return sum;
 }
 
 /* ---- delivery ---- */
@@ -130,67 +98,138 @@ static void pause_at_end(struct push_queue *queue)
 		wait_until(queue, queue->stop_mono_ns < end ? queue->stop_mono_ns : end);
 }
 
+/* Of a trouble that lasts one line is enough: it says that it is over, too. */
+static void say_trouble(struct push_queue *queue, enum push_outcome outcome,
+                        const struct error *err)
+{
+	if (strcmp(err->message, queue->trouble) == 0)
+		return;
+	log_rarely(LOG_WARN, "push: %s; %s", err->message,
+	           outcome == PUSH_RETRY ? "it is tried again" : "what was sent is dropped");
+	if (outcome == PUSH_RETRY)
+		(void)snprintf(queue->trouble, sizeof(queue->trouble), "%s", err->message);
+}
+
 /* One try, without the mutex, which is held on both ends. */
-static struct push_answer try_once(struct push_queue *queue, const struct push_item *item)
+static struct push_answer try_once(struct push_queue *queue, const struct push_taken *taken)
 {
 	const struct push_transport *transport = &queue->options.transport;
 	struct error err = { 0 };
 	struct push_answer answer;
 
 	pthread_mutex_unlock(&queue->mutex);
-	answer = transport->deliver(transport->context, str_make(item->bytes, item->length), &err);
-	if (answer.outcome != PUSH_DELIVERED && err.code != ERROR_CANCELLED)
-		log_rarely(LOG_WARN, "push: %s; %s", err.message,
-		           answer.outcome == PUSH_RETRY ? "it is tried again"
-		                                        : "what was sent is dropped");
+	answer = transport->deliver(transport->context, taken->request, &err);
+	if (answer.outcome == PUSH_RETRY || answer.outcome == PUSH_REFUSED)
+		say_trouble(queue, answer.outcome, &err);
+	if (answer.outcome == PUSH_DELIVERED || answer.outcome == PUSH_REFUSED)
+		push_backlog_settle(queue->backlog);
+	else
+		push_backlog_secure(queue->backlog);
 	pthread_mutex_lock(&queue->mutex);
 	return answer;
 }
 
-/* Tries until it is delivered, refused, or too late. The mutex is held on both ends. */
-static void deliver(struct push_queue *queue, const struct push_item *item)
+/* A quarter more at most: machines whose server comes back do not all ask at once. */
+static int64_t spread(int64_t ns)
+{
+	const struct uuid random = uuid_random();
+
+	return ns < INT64_MAX / 2 ? ns + ns / 4 * random.bytes[0] / UINT8_MAX : ns;
+}
+
+static void pause_before_retry(struct push_queue *queue, int64_t usual_ns, int64_t asked_ns)
+{
+	if (queue->stop_mono_ns == 0)
+		pause_for(queue, spread(asked_ns > usual_ns ? asked_ns : usual_ns));
+	else
+		pause_at_end(queue);
+}
+
+/* What became of a try; the mutex is held. */
+static void count(struct push_queue *queue, enum push_outcome outcome)
+{
+	queue->delivered += outcome == PUSH_DELIVERED;
+	queue->refused += outcome == PUSH_REFUSED;
+	queue->retried += outcome == PUSH_RETRY;
+	queue->failures += outcome == PUSH_RETRY;
+	if (outcome != PUSH_DELIVERED || queue->failures == 0)
+		return;
+	log_rarely(LOG_INFO, "push: delivered, failures before: %u", queue->failures);
+	queue->failures = 0;
+	queue->trouble[0] = '\0';
+}
+
+/*
+ * Tries until it is delivered or refused; PUSH_RETRY: it has become too old, or there is no
+ * time left. The mutex is held on both ends.
+ */
+static enum push_outcome deliver(struct push_queue *queue, const struct push_taken *taken)
 {
 	int64_t pause = queue->options.retry_first_ns;
 	struct push_answer answer;
-	unsigned int failures = 0;
 
-	while ((answer = try_once(queue, item)).outcome == PUSH_RETRY) {
-		failures++;
-		queue->counts.retried++;
-		if (queue->stop_mono_ns == 0)
-			pause_for(queue, answer.pause_ns > pause ? answer.pause_ns : pause);
-		else
-			pause_at_end(queue);
+	while (!push_backlog_expire(queue->backlog)) {
+		answer = try_once(queue, taken);
+		count(queue, answer.outcome);
+		if (answer.outcome != PUSH_RETRY)
+			return answer.outcome;
+		pause_before_retry(queue, pause, answer.pause_ns);
 		if (is_over(queue))
-			return;
+			break;
 		pause = pause * 2 < queue->options.retry_most_ns ? pause * 2
 		                                                 : queue->options.retry_most_ns;
 	}
-	queue->counts.delivered += answer.outcome == PUSH_DELIVERED;
-	queue->counts.refused += answer.outcome == PUSH_REFUSED;
-	queue->tried_bytes = 0;
-	if (answer.outcome == PUSH_DELIVERED && failures > 0)
-		log_rarely(LOG_INFO, "push: delivered, failures before: %u", failures);
+	return PUSH_RETRY;
+}
+
+/* After a delivery, before the next one: what has piled up does not go out all at once. */
+static void pause_between(struct push_queue *queue, size_t length, int64_t begin_mono_ns)
+{
+	const struct push_queue_options *options = &queue->options;
+	int64_t least = options->drain_pause_ns;
+	int64_t spent;
+
+	if (push_backlog_counts(queue->backlog).waiting == 0)
+		return;
+	if (options->drain_bytes_s > 0) {
+		const double bytes_ns =
+			(double)length * (double)NS_PER_S / (double)options->drain_bytes_s;
+
+		least = (double)least < bytes_ns ? (int64_t)bytes_ns : least;
+	}
+	spent = clock_mono_ns() - begin_mono_ns;
+	if (spent < least)
+		pause_for(queue, least - spent);
+}
+
+/* One of them, as far as there is time; false: it is time to end. */
+static bool deliver_taken(struct push_queue *queue, const struct push_taken *taken)
+{
+	const int64_t begin = clock_mono_ns();
+	const size_t length = taken->request.length;
+	enum push_outcome outcome;
+
+	if (is_over(queue))
+		return false;
+	outcome = deliver(queue, taken);
+	if (outcome == PUSH_DELIVERED)
+		pause_between(queue, length, begin);
+	return outcome != PUSH_GONE && !is_over(queue);
 }
 
 static void *run(void *context)
 {
 	struct push_queue *queue = context;
+	struct push_taken taken;
+	bool goes_on = true;
 
 	log_name_thread("push");
-	pthread_mutex_lock(&queue->mutex);
-	for (;;) {
-		while (!queue->oldest && queue->stop_mono_ns == 0)
-			pthread_cond_wait(&queue->changed, &queue->mutex);
-		if (!queue->oldest || is_over(queue))
-			break;
-
-		struct push_item *item = take(queue);
-
-		queue->tried_bytes = item->length;
-		deliver(queue, item);
-		free(item);
+	while (goes_on && push_backlog_take(queue->backlog, &taken)) {
+		pthread_mutex_lock(&queue->mutex);
+		goes_on = deliver_taken(queue, &taken);
+		pthread_mutex_unlock(&queue->mutex);
 	}
+	pthread_mutex_lock(&queue->mutex);
 	queue->has_ended = true;
 	pthread_cond_broadcast(&queue->changed);
 	pthread_mutex_unlock(&queue->mutex);
@@ -207,7 +246,7 @@ struct push_queue *push_queue_new(const struct push_queue_options *options)
 	queue->options = *options;
 	if (queue->options.request_bytes == 0)
 		queue->options.request_bytes = REQUEST_BYTES_USUAL;
-	queue->newest = &queue->oldest;
+	queue->backlog = push_backlog_new(&options->backlog);
 	pthread_mutex_init(&queue->mutex, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -233,22 +272,30 @@ static bool ends_in_time(struct push_queue *queue)
 	return has_ended;
 }
 
+static void say_what_is_left(const struct push_queue *queue, size_t lost, size_t kept)
+{
+	if (lost > 0)
+		log_warn("%zu pushes were not delivered", lost);
+	if (kept > 0)
+		log_info("%zu pushes wait in the spool %s", kept,
+		         queue->options.backlog.spool_path);
+}
+
 void push_queue_free(struct push_queue *queue)
 {
 	const struct push_transport *transport;
 	size_t lost;
+	size_t kept;
 
 	if (!queue)
 		return;
 	transport = &queue->options.transport;
+	push_backlog_close(queue->backlog);
 	if (!ends_in_time(queue) && transport->cancel)
 		transport->cancel(transport->context);
 	pthread_join(queue->thread, NULL);
-	lost = queue->counts.waiting + (queue->tried_bytes > 0);
-	if (lost > 0)
-		log_warn("%zu pushes were not delivered", lost);
-	while (queue->oldest)
-		free(take(queue));
+	push_backlog_free(queue->backlog, &lost, &kept);
+	say_what_is_left(queue, lost, kept);
 	pthread_cond_destroy(&queue->changed);
 	pthread_mutex_destroy(&queue->mutex);
 	free(queue);
@@ -258,9 +305,7 @@ void push_queue_free(struct push_queue *queue)
 
 static void leave_out(struct push_queue *queue, const char *what)
 {
-	pthread_mutex_lock(&queue->mutex);
-	queue->counts.dropped++;
-	pthread_mutex_unlock(&queue->mutex);
+	push_backlog_count_drop(queue->backlog, PUSH_DROP_TOO_LARGE);
 	log_rarely(LOG_ERROR, "a %s of more than %zu bytes was left out", what,
 	           queue->options.request_bytes);
 }

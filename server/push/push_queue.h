@@ -1,10 +1,10 @@
 /*
  * Encoded push requests on their way out, in order, by one thread.
  *
- * Shape    the thread takes the oldest, and tries it until it is delivered or refused;
- *          what waits behind it is bounded in bytes, and over the bound the oldest is
- *          dropped. A retry sends the same bytes, so that a server which has stored them
- *          knows them.
+ * Shape    the thread takes the oldest, and tries it until it is delivered, refused or too
+ *          old; what waits behind it, in memory or on disk, is push_backlog.h's. A retry
+ *          sends the same bytes, so that a server which has stored them knows them. What
+ *          has piled up goes out at a bounded speed, and before anything newer.
  * Errors   none for who adds: what is lost is counted, and logged once a minute.
  * Threads  any thread adds and asks; the transport is called by the queue's thread only.
  */
@@ -17,11 +17,13 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "profile/profile_sink.h"
+#include "server/push/push_backlog.h"
 
 enum push_outcome {
 	PUSH_DELIVERED,
 	PUSH_RETRY,   /* nobody there, or busy */
 	PUSH_REFUSED, /* will never be taken */
+	PUSH_GONE,    /* nor will anything: who takes it has gone for good */
 };
 
 struct push_answer {
@@ -31,8 +33,7 @@ struct push_answer {
 
 struct push_transport {
 	/*
-	 * Delivers one request. Fills *err but when it was delivered; ERROR_CANCELLED is not
-	 * worth a word.
+	 * Delivers one request. Fills *err but when it was delivered or PUSH_GONE.
 	 */
 	struct push_answer (*deliver)(void *context, struct str request, struct error *err);
 	/* From another thread: there is no time left, what is under way ends soon. Or NULL. */
@@ -42,22 +43,25 @@ struct push_transport {
 
 struct push_queue_options {
 	struct push_transport transport;
-	size_t max_bytes;        /* of what waits */
+	struct push_backlog_options backlog;
 	size_t request_bytes;    /* of one request of the sink; 0: as usual */
+	int64_t drain_pause_ns;  /* from one push to the next while more wait; 0: none */
+	uint64_t drain_bytes_s;  /* what those may have a second; 0: any */
 	int64_t retry_first_ns;  /* pause behind the first failure; doubles */
 	int64_t retry_most_ns;   /* and ends here, but for what the other side asks for */
 	int64_t last_moments_ns; /* what push_queue_free() gives to what still waits */
 };
 
-/* Since the queue was made; `waiting` is now, with what is being tried. */
+/* Since the queue was made; the backlog's have what is being tried, too. */
 struct push_queue_counts {
 	uint64_t delivered;
 	uint64_t retried;
 	uint64_t refused;
-	uint64_t dropped; /* requests that waited too long, or were too large; and profiles */
-	size_t waiting;
-	size_t waiting_bytes;
+	struct push_backlog_counts backlog;
 };
+
+/* Of all reasons: requests, and profiles that became none. */
+uint64_t push_queue_dropped(const struct push_queue_counts *counts);
 
 struct push_queue;
 
@@ -66,7 +70,7 @@ struct push_queue *push_queue_new(const struct push_queue_options *options)
 
 /*
  * Delivers what waits, as long as last_moments_ns, cancels what is under way then, and
- * ends. NULL is fine.
+ * ends. What is left stays in the spool, if there is one. NULL is fine.
  */
 void push_queue_free(struct push_queue *queue);
 DEFINE_FREEP(push_queue)

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "server/push/push_queue.h"
+#include "tests/unit/server/spool_harness.h"
 
 #define TRIES_MAX 64
 #define TEXT_MAX  16
@@ -91,7 +92,7 @@ static struct push_queue *make_queue(struct script *script, size_t max_bytes)
 {
 	return push_queue_new(&(struct push_queue_options){
 		.transport = { .deliver = deliver, .context = script },
-		.max_bytes = max_bytes,
+		.backlog = { .memory_bytes = max_bytes },
 		.retry_first_ns = NS_PER_MS,
 		.retry_most_ns = 4 * NS_PER_MS,
 		.last_moments_ns = 60 * NS_PER_S,
@@ -154,7 +155,7 @@ static void what_is_refused_is_counted_and_not_tried_again(void **state)
 	while (counts.delivered + counts.refused < 2);
 	assert_int_equal(counts.delivered, 1);
 	assert_int_equal(counts.refused, 1);
-	assert_int_equal(counts.dropped, 0);
+	assert_int_equal(push_queue_dropped(&counts), 0);
 	push_queue_free(queue);
 	assert_int_equal(script.count, 2);
 }
@@ -176,9 +177,9 @@ static void over_the_bound_the_oldest_that_wait_are_dropped(void **state)
 	push_queue_add(queue, STR("bbbb"));
 	push_queue_add(queue, STR("cccc"));
 	counts = push_queue_counts(queue);
-	assert_int_equal(counts.waiting, 3);
-	assert_int_equal(counts.waiting_bytes, strlen("first") + 8);
-	assert_int_equal(counts.dropped, 1);
+	assert_int_equal(counts.backlog.waiting, 3);
+	assert_int_equal(counts.backlog.waiting_bytes, strlen("first") + 8);
+	assert_int_equal(push_queue_dropped(&counts), 1);
 	hold(&script, 0);
 	push_queue_free(queue);
 	assert_int_equal(script.count, 3);
@@ -198,7 +199,7 @@ static void an_end_does_not_wait_for_a_server_that_is_away(void **state)
 		script.outcomes[i] = PUSH_RETRY;
 	queue = push_queue_new(&(struct push_queue_options){
 		.transport = { .deliver = deliver, .context = &script },
-		.max_bytes = 1000,
+		.backlog = { .memory_bytes = 1000 },
 		.retry_first_ns = 3600 * NS_PER_S,
 		.retry_most_ns = 3600 * NS_PER_S,
 		.last_moments_ns = NS_PER_MS,
@@ -223,7 +224,7 @@ static void an_end_is_worth_another_try(void **state)
 	push_queue_add(queue, STR("one"));
 	push_queue_add(queue, STR("two"));
 	wait_for_tries(&script, 1);
-	assert_int_equal(push_queue_counts(queue).waiting, 2);
+	assert_int_equal(push_queue_counts(queue).backlog.waiting, 2);
 	push_queue_free(queue);
 	assert_int_equal(script.count, 3);
 	assert_string_equal(script.tries[1], "one");
@@ -260,7 +261,7 @@ static void at_the_end_a_try_that_hangs_is_cancelled(void **state)
 	hold(&script, 1);
 	queue = push_queue_new(&(struct push_queue_options){
 		.transport = { .deliver = deliver, .cancel = let_go, .context = &script },
-		.max_bytes = 1000,
+		.backlog = { .memory_bytes = 1000 },
 		.retry_first_ns = NS_PER_MS,
 		.retry_most_ns = NS_PER_MS,
 		.last_moments_ns = NS_PER_MS,
@@ -285,15 +286,171 @@ static void a_profile_that_fits_no_request_is_dropped_and_counted(void **state)
 	script_init(&script);
 	queue = push_queue_new(&(struct push_queue_options){
 		.transport = { .deliver = deliver, .context = &script },
-		.max_bytes = 1000,
+		.backlog = { .memory_bytes = 1000 },
 		.request_bytes = 10,
 		.last_moments_ns = 60 * NS_PER_S,
 	});
 	sink = push_queue_sink(queue);
 	sink.push(sink.context, profiles, ARRAY_LENGTH(profiles));
-	assert_int_equal(push_queue_counts(queue).dropped, 2);
+	assert_int_equal(push_queue_counts(queue).backlog.dropped[PUSH_DROP_TOO_LARGE], 2);
 	push_queue_free(queue);
 	assert_int_equal(script.count, 0);
+}
+
+/* Nothing more is tried; what waits is there for the next process. */
+static void who_is_gone_is_not_asked_again(void **state)
+{
+	struct script script;
+	struct push_queue_options options = {
+		.transport = { .deliver = deliver, .context = &script },
+		.backlog = { .memory_bytes = 1000,
+		             .spool_bytes = 1 << 20,
+		             .spool_retry_ns = NS_PER_MS },
+		.retry_first_ns = NS_PER_MS,
+		.retry_most_ns = NS_PER_MS,
+		.last_moments_ns = 60 * NS_PER_S,
+	};
+	struct spool_place place;
+	struct push_queue *queue;
+
+	(void)state;
+	place_make(&place);
+	options.backlog.spool_path = place.path;
+	script_init(&script);
+	script.outcomes[0] = PUSH_GONE;
+	queue = push_queue_new(&options);
+	push_queue_add(queue, STR("one"));
+	push_queue_add(queue, STR("two"));
+	wait_for_tries(&script, 1);
+	push_queue_free(queue); /* at once, not in a minute */
+	assert_int_equal(script.count, 1);
+	queue = push_queue_new(&options);
+	wait_for_tries(&script, 3);
+	push_queue_free(queue);
+	assert_int_equal(script.count, 3);
+	assert_string_equal(script.tries[1], "one");
+	assert_string_equal(script.tries[2], "two");
+	place_remove(&place);
+}
+
+/* The server is away when it should end, and the spool has what it did not take. */
+static void an_end_leaves_what_waits_in_the_spool(void **state)
+{
+	struct script script;
+	struct push_queue_options options = {
+		.transport = { .deliver = deliver, .context = &script },
+		.backlog = { .memory_bytes = 1000,
+		             .spool_bytes = 1 << 20,
+		             .spool_retry_ns = NS_PER_MS },
+		.retry_first_ns = 3600 * NS_PER_S,
+		.retry_most_ns = 3600 * NS_PER_S,
+		.last_moments_ns = NS_PER_MS,
+	};
+	struct spool_place place;
+	struct push_queue *queue;
+	size_t tried;
+
+	(void)state;
+	place_make(&place);
+	options.backlog.spool_path = place.path;
+	script_init(&script);
+	script.outcomes[0] = PUSH_RETRY;
+	script.outcomes[1] = PUSH_RETRY;
+	queue = push_queue_new(&options);
+	push_queue_add(queue, STR("one"));
+	wait_for_tries(&script, 1);
+	push_queue_add(queue, STR("two"));
+	push_queue_free(queue);
+	tried = script.count;
+	assert_in_range(tried, 1, 2);
+	script.outcomes[tried - 1] = PUSH_DELIVERED;
+	script.outcomes[tried] = PUSH_DELIVERED;
+	options.last_moments_ns = 60 * NS_PER_S;
+	queue = push_queue_new(&options);
+	push_queue_add(queue, STR("three"));
+	push_queue_free(queue);
+	assert_int_equal(script.count, tried + 3);
+	assert_string_equal(script.tries[tried], "one");
+	assert_string_equal(script.tries[tried + 1], "two");
+	assert_string_equal(script.tries[tried + 2], "three");
+	place_remove(&place);
+}
+
+/* It has waited longer than servers take it: it is dropped, and what is younger is sent. */
+static void what_has_become_too_old_is_not_sent(void **state)
+{
+	struct script script;
+	struct push_queue_options options = {
+		.transport = { .deliver = deliver, .context = &script },
+		.backlog = { .memory_bytes = 1000,
+		             .spool_bytes = 1 << 20,
+		             .spool_retry_ns = NS_PER_MS,
+		             .max_age_ns = 3600 * NS_PER_S },
+		.retry_first_ns = 3600 * NS_PER_S,
+		.retry_most_ns = 3600 * NS_PER_S,
+		.last_moments_ns = NS_PER_MS,
+	};
+	struct spool_place place;
+	struct push_queue *queue;
+
+	(void)state;
+	place_make(&place);
+	options.backlog.spool_path = place.path;
+	script_init(&script);
+	script.outcomes[0] = PUSH_RETRY;
+	script.outcomes[1] = PUSH_RETRY;
+	queue = push_queue_new(&options);
+	push_queue_add(queue, STR("old"));
+	wait_for_tries(&script, 1);
+	push_queue_free(queue);
+	memset(script.outcomes, 0, sizeof(script.outcomes));
+	script.count = 0;
+	clock_warp_unix(clock_unix_ns() + 3700 * NS_PER_S, 1);
+	options.last_moments_ns = 60 * NS_PER_S;
+	queue = push_queue_new(&options);
+	push_queue_add(queue, STR("young"));
+	wait_for_tries(&script, 1);
+	assert_int_equal(push_queue_counts(queue).backlog.dropped[PUSH_DROP_TOO_OLD], 1);
+	push_queue_free(queue);
+	clock_warp_unix(0, 0);
+	assert_int_equal(script.count, 1);
+	assert_string_equal(script.tries[0], "young");
+	place_remove(&place);
+}
+
+/* Five that have piled up have four pauses between them; one that is alone has none. */
+static void what_has_piled_up_goes_out_at_a_bounded_speed(void **state)
+{
+	static const struct {
+		int64_t pause_ns;
+		uint64_t bytes_s;
+	} bounds[] = { { 10 * NS_PER_MS, 0 }, { 0, 500 }, { NS_PER_MS, 500 } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(bounds); i++) {
+		struct script script;
+		struct push_queue *queue;
+		int64_t begin;
+
+		script_init(&script);
+		hold(&script, 1);
+		queue = push_queue_new(&(struct push_queue_options){
+			.transport = { .deliver = deliver, .context = &script },
+			.backlog = { .memory_bytes = 1000 },
+			.drain_pause_ns = bounds[i].pause_ns,
+			.drain_bytes_s = bounds[i].bytes_s,
+			.last_moments_ns = 60 * NS_PER_S,
+		});
+		for (size_t pushes = 0; pushes < 5; pushes++)
+			push_queue_add(queue, STR("12345"));
+		wait_for_a_try(&script);
+		begin = clock_mono_ns();
+		hold(&script, 0);
+		wait_for_tries(&script, 5);
+		/* the first one was held already: its pause may be over */
+		assert_true(clock_mono_ns() - begin >= 30 * NS_PER_MS);
+		push_queue_free(queue);
+	}
 }
 
 int main(void)
@@ -308,6 +465,10 @@ int main(void)
 		cmocka_unit_test(an_end_is_worth_another_try),
 		cmocka_unit_test(a_pause_that_is_asked_for_is_kept),
 		cmocka_unit_test(at_the_end_a_try_that_hangs_is_cancelled),
+		cmocka_unit_test(who_is_gone_is_not_asked_again),
+		cmocka_unit_test(an_end_leaves_what_waits_in_the_spool),
+		cmocka_unit_test(what_has_become_too_old_is_not_sent),
+		cmocka_unit_test(what_has_piled_up_goes_out_at_a_bounded_speed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
