@@ -110,7 +110,7 @@ static bool take_superfluous(struct push_spool *spool, uint64_t more, struct spo
 
 static void drop_superfluous(struct push_spool *spool, uint64_t more)
 {
-	struct spool_entry entry;
+	struct spool_entry entry = { 0 };
 	struct error ignored; /* it is dropped all the same, and comes back at the next start */
 
 	while (take_superfluous(spool, more, &entry))
@@ -137,7 +137,7 @@ struct push_spool_counts push_spool_counts(struct push_spool *spool)
 static int found(void *context, uint64_t sequence)
 {
 	struct push_spool *spool = context;
-	struct spool_head head;
+	struct spool_head head = { 0 };
 	struct error err;
 
 	if (spool_folder_look(&spool->folder, sequence, &head, &err) == 0)
@@ -218,7 +218,7 @@ static int write_file(struct push_spool *spool, uint64_t number, int64_t time_un
 int push_spool_append(struct push_spool *spool, uint64_t number, int64_t time_unix_ns,
                       struct str request, struct error *err)
 {
-	struct spool_entry entry;
+	struct spool_entry entry = { 0 };
 
 	if (write_file(spool, number, time_unix_ns, request, &entry, err) < 0)
 		return -1;
@@ -231,7 +231,7 @@ int push_spool_append(struct push_spool *spool, uint64_t number, int64_t time_un
 int push_spool_keep(struct push_spool *spool, uint64_t number, int64_t time_unix_ns,
                     struct str request, struct error *err)
 {
-	struct spool_entry entry;
+	struct spool_entry entry = { 0 };
 
 	if (write_file(spool, number, time_unix_ns, request, &entry, err) < 0 ||
 	    spool_folder_sync_file(&spool->folder, entry.sequence, err) < 0 ||
@@ -278,7 +278,7 @@ static bool find_unsynced(struct push_spool *spool, uint64_t *out)
 
 int push_spool_sync(struct push_spool *spool, struct error *err)
 {
-	uint64_t sequence;
+	uint64_t sequence = 0;
 	bool is_any = false;
 
 	while (find_unsynced(spool, &sequence)) {
@@ -343,7 +343,7 @@ static void drop_held(struct push_spool *spool, uint64_t *count)
 int push_spool_take(struct push_spool *spool, struct strbuf *out_request, int64_t *out_time_unix_ns,
                     struct error *err)
 {
-	struct spool_head head;
+	struct spool_head head = { 0 };
 
 	while (hold_oldest(spool)) {
 		if (is_too_old(spool, &spool->held)) {

@@ -42,7 +42,7 @@ void spool_head_encode(const struct spool_head *head, struct str request,
 
 int spool_head_decode(struct str bytes, struct spool_head *out, struct error *err)
 {
-	struct spool_head head;
+	struct spool_head head = { 0 };
 
 	if (bytes.length < SPOOL_HEAD_BYTES)
 		return error_set(err, ERROR_CORRUPT, "it is %zu bytes long, its head %d",
@@ -63,7 +63,7 @@ int spool_head_decode(struct str bytes, struct spool_head *out, struct error *er
 int spool_file_decode(struct str bytes, struct spool_head *out, struct str *out_request,
                       struct error *err)
 {
-	struct spool_head head;
+	struct spool_head head = { 0 };
 	struct str request;
 
 	if (spool_head_decode(bytes, &head, err) < 0)

@@ -73,7 +73,7 @@ static int take_lock(int folder, const char *path, int *out, struct error *err)
 int spool_folder_open(const char *path, struct spool_folder *out, struct error *err)
 {
 	CLEANUP(close_fd) int fd = -1;
-	int lock_fd;
+	int lock_fd = -1;
 
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
 		return error_set_errno(err, errno, "spool %s cannot be made", path);
@@ -99,7 +99,7 @@ void spool_folder_close(struct spool_folder *folder)
 /* The numbers of both descriptors stay: another thread may be using them. */
 int spool_folder_renew(struct spool_folder *folder, const char *path, struct error *err)
 {
-	struct spool_folder renewed;
+	struct spool_folder renewed = { -1, -1 };
 	struct stat status;
 	int result = 1;
 
@@ -133,7 +133,8 @@ int spool_folder_list(const struct spool_folder *folder,
 
 	if (!listing)
 		return error_set_errno(err, errno, "spool cannot be listed");
-	fd = -1; /* the listing's */
+	(void)take_fd(&fd); /* the listing's */
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread has this listing */
 	while (errno = 0, (entry = readdir(listing)) != NULL) {
 		const enum spool_name kind = spool_name_parse(entry->d_name, &sequence);
 
@@ -271,9 +272,9 @@ int spool_folder_look(const struct spool_folder *folder, uint64_t sequence, stru
 	char name[SPOOL_NAME_BYTES];
 	char bytes[SPOOL_HEAD_BYTES];
 	CLEANUP(close_fd) int fd = -1;
-	struct spool_head head;
+	struct spool_head head = { 0 };
 	ssize_t length;
-	size_t size;
+	size_t size = 0;
 
 	spool_name_format(sequence, SPOOL_NAME_PUSH, name);
 	if (open_file(folder, name, &fd, &size, err) < 0)
@@ -297,10 +298,10 @@ int spool_folder_read(const struct spool_folder *folder, uint64_t sequence, stru
 	char name[SPOOL_NAME_BYTES];
 	CLEANUP(close_fd) int fd = -1;
 	CLEANUP(strbuf_fini) struct strbuf bytes;
-	struct spool_head head;
+	struct spool_head head = { 0 };
 	struct str request;
 	ssize_t length;
-	size_t size;
+	size_t size = 0;
 	char *room;
 
 	strbuf_init(&bytes, SPOOL_HEAD_BYTES + SPOOL_REQUEST_MAX);
@@ -340,7 +341,7 @@ int spool_folder_sync_file(const struct spool_folder *folder, uint64_t sequence,
 {
 	char name[SPOOL_NAME_BYTES];
 	CLEANUP(close_fd) int fd = -1;
-	size_t size;
+	size_t size = 0;
 
 	spool_name_format(sequence, SPOOL_NAME_PUSH, name);
 	if (open_file(folder, name, &fd, &size, err) < 0)

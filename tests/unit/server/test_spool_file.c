@@ -22,7 +22,7 @@ static const struct spool_head head = { .sequence = 0x0102,
 static size_t make(char out[static SPOOL_HEAD_BYTES + sizeof(REQUEST)])
 {
 	spool_head_encode(&head, STR(REQUEST), (uint8_t *)out);
-	memcpy(out + SPOOL_HEAD_BYTES, REQUEST, strlen(REQUEST));
+	memcpy(out + SPOOL_HEAD_BYTES, REQUEST, sizeof(REQUEST));
 	return SPOOL_HEAD_BYTES + strlen(REQUEST);
 }
 
@@ -69,11 +69,11 @@ static void a_bit_that_changed_is_found(void **state)
 
 	(void)state;
 	for (size_t bit = 0; bit < length * 8; bit++) {
-		bytes[bit / 8] ^= (char)(1 << bit % 8);
+		bytes[bit / 8] = (char)(bytes[bit / 8] ^ 1 << bit % 8);
 		assert_int_equal(spool_file_decode(str_make(bytes, length), &found, &request, &err),
 		                 -1);
 		assert_int_equal(err.code, ERROR_CORRUPT);
-		bytes[bit / 8] ^= (char)(1 << bit % 8);
+		bytes[bit / 8] = (char)(bytes[bit / 8] ^ 1 << bit % 8);
 	}
 }
 
