@@ -365,7 +365,6 @@ void memory_tick_publish(struct memory_tick *tick, struct stack_profile_time tim
 	series_batch_add(tick->batch, &(struct series){
 					      .kind = profile_kind(PROFILE_KIND_NOTHING),
 					      .time = time,
-					      .scope = SERIES_OF_MACHINE,
 				      });
 	for (size_t i = 0; i < count; i++) {
 		struct gpu_process *process = gpu_process_table_at(tick->processes, i);

@@ -123,9 +123,9 @@ static bool make_labels(const struct series_batch *batch, const struct series *s
 	put_label(&builder, "service_name", service_of(batch, series));
 	put_label(&builder, "hostname", str_of(batch->options.hostname));
 	put_label(&builder, "cluster", str_of(batch->options.cluster));
-	if (series->scope != SERIES_OF_MACHINE)
+	if (series->process)
 		put_process(&builder, series);
-	if (series->scope == SERIES_OF_PROCESS)
+	if (series->process && series->scope == SERIES_OF_PROCESS)
 		put_memory(&builder, batch, series);
 	*out = (struct label_set){
 		.labels = arena_array(batch->arena, builder.count, sizeof(struct label)),

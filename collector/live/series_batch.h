@@ -29,7 +29,6 @@ struct series_batch_options {
 
 /* Which labels a series has. */
 enum series_scope {
-	SERIES_OF_MACHINE, /* no process */
 	SERIES_OF_PROCESS,
 	SERIES_OF_OTHERS, /* as other collectors have it: who it is, no suffix, pid, class, GPU */
 };
@@ -45,7 +44,7 @@ struct series {
 	const struct stack_profile_kind *kind;
 	struct stack_profile_time time;
 	enum series_scope scope;
-	const struct gpu_process *process; /* NULL: SERIES_OF_MACHINE */
+	const struct gpu_process *process; /* NULL: the machine's own */
 	const char *service_name;          /* NULL: that of the process */
 	/* labels; NULL: it has none */
 	const char *cuda_class;

@@ -28,6 +28,9 @@ static void step(struct gpu_account *account, uint8_t what, uint8_t which)
 	};
 
 	switch (what >> 3) {
+	case 27:
+		high_water_begin(&account->sums.high, account->gpu_live_bytes, which);
+		break;
 	case 28:
 		gpu_account_close(account);
 		break;
