@@ -41,19 +41,26 @@ enum cuda_event_kind {
 	CUDA_EVENT_FAILED,      /* an allocation of `bytes` failed with `result` */
 	CUDA_EVENT_EXIT,        /* the last thread of the process has ended */
 	CUDA_EVENT_INIT,        /* cuInit was entered: prepare for this process */
-	CUDA_EVENT_EXEC, /* the process runs another program: what the old one held is gone */
+	CUDA_EVENT_EXEC,     /* the process runs another program: what the old one held is gone */
+	CUDA_EVENT_DONE,     /* a call of another role has succeeded */
+	CUDA_EVENT_UNMAP,    /* bytes at address are about to be unmapped */
+	CUDA_EVENT_UNMAPPED, /* that call has ended with `result` */
+	CUDA_EVENT_KIND_COUNT,
 };
 
 enum cuda_event_flag {
 	CUDA_EVENT_SAMPLED = 1 << 0,       /* beyond the storm limit: the stack was left out */
 	CUDA_EVENT_NO_ADDRESS = 1 << 1,    /* the result could not be read */
 	CUDA_EVENT_STACK_DROPPED = 1 << 2, /* the ring was nearly full: the stack was left out */
+	CUDA_EVENT_ON_HOST = 1 << 3,       /* of physical memory: pinned memory of the host */
 };
 
 /* One driver call. */
 struct cuda_event {
-	__u32 kind;
-	__u32 function; /* a line of cuda_functions.def */
+	__u16 kind;
+	__u16 function; /* a line of cuda_functions.def */
+	__u16 device;   /* 1 + its number in the process; 0: not known */
+	__u16 reserved;
 	__u32 tgid;
 	__u32 tid;
 	__u64 process_start_ns; /* with tgid: one process, even when ids are used again */
@@ -61,6 +68,7 @@ struct cuda_event {
 	__u64 duration_ns; /* inside the call; 0 for kinds that are sent at entry */
 	__u64 address;
 	__u64 bytes;
+	__u64 other;           /* what its role says (cuda_function.h); 0: nothing */
 	__s32 result;          /* CUresult */
 	__u32 flags;           /* of cuda_event_flag */
 	char comm[COMM_BYTES]; /* of the main thread */

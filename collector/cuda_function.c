@@ -3,8 +3,8 @@
 #include <assert.h>
 
 static const struct cuda_function functions[CUDA_FUNCTION_COUNT] = {
-#define CUDA_FUNCTION(id, name, role, class, bytes, address) \
-	[id] = { name, CUDA_ROLE_##role, class, bytes, address },
+#define CUDA_FUNCTION(id, name, role, class, space, size, bytes, address, other) \
+	[id] = { name, CUDA_ROLE_##role, CUDA_CLASS_##class, CUDA_SPACE_##space },
 #include "collector/cuda_functions.def"
 #undef CUDA_FUNCTION
 };

@@ -2,6 +2,7 @@
  * The functions of the CUDA driver that are probed: cuda_functions.def.
  *
  * Shape    ids are lines of the table; BPF attaches with the id as cookie.
+ * Source   collector specification 2.3
  */
 #ifndef COLLECTOR_CUDA_FUNCTION_H
 #define COLLECTOR_CUDA_FUNCTION_H
@@ -18,14 +19,55 @@ enum cuda_class {
 	CUDA_CLASS_COUNT,
 };
 
+/* What a call does. All but INIT are outermost calls; only those that succeed do anything. */
 enum cuda_role {
 	CUDA_ROLE_INIT,
-	CUDA_ROLE_ALLOC,
-	CUDA_ROLE_FREE,
+	CUDA_ROLE_ALLOC,           /* gives bytes at *address */
+	CUDA_ROLE_REGISTER,        /* pins bytes that lie at address */
+	CUDA_ROLE_FREE,            /* takes address back, or a reference to that handle */
+	CUDA_ROLE_IMPORT,          /* gives *address, memory that another process allocated */
+	CUDA_ROLE_RETAIN,          /* one more reference to the handle *address */
+	CUDA_ROLE_MAP,             /* bytes at address are those of the handle `other` */
+	CUDA_ROLE_UNMAP,           /* bytes at address are nobody's */
+	CUDA_ROLE_CONTEXT,         /* gives *address, a context on the device `other` */
+	CUDA_ROLE_CONTEXT_END,     /* of the context address */
+	CUDA_ROLE_PRIMARY,         /* gives *address, the primary context of `other` */
+	CUDA_ROLE_PRIMARY_RELEASE, /* one reference less to the primary context of `other` */
+	CUDA_ROLE_PRIMARY_RESET,   /* the primary context of the device `other` ends */
+	CUDA_ROLE_DEVICE_COUNT,    /* gives *address, as many devices as there are */
+	CUDA_ROLE_PRIVATE_TABLE,   /* may make contexts that are not seen */
+	CUDA_ROLE_COUNT,
+};
+
+/* Addresses, handles and objects of different spaces may be equal and are not the same. */
+enum cuda_space {
+	CUDA_SPACE_ADDRESS,    /* unified addresses */
+	CUDA_SPACE_REGISTERED, /* the host's own memory, pinned */
+	CUDA_SPACE_OBJECT,     /* arrays, external memory */
+	CUDA_SPACE_HANDLE,     /* of physical memory */
+	CUDA_SPACE_COUNT,
+};
+
+/* How many bytes a call is about; `bytes` and `other` are arguments. */
+enum cuda_size {
+	CUDA_SIZE_NONE,
+	CUDA_SIZE_ARGUMENT,        /* bytes */
+	CUDA_SIZE_NARROW,          /* bytes, as *address of 32 bits */
+	CUDA_SIZE_NARROW_BYTES,    /* bytes, of 32 bits */
+	CUDA_SIZE_PITCH,           /* *other, at the return, times bytes */
+	CUDA_SIZE_PITCH_NARROW,    /* the same of 32 bits, as *address */
+	CUDA_SIZE_PROPERTIES,      /* bytes; *other says where they lie */
+	CUDA_SIZE_ARRAY,           /* what the description *bytes needs */
+	CUDA_SIZE_ARRAY_NARROW,    /* the same, of the first version of the API */
+	CUDA_SIZE_ARRAY_3D,        /* the same in three dimensions */
+	CUDA_SIZE_ARRAY_3D_NARROW, /* the same, of the first version */
+	CUDA_SIZE_MIPMAPPED,       /* the same, for `other` levels */
+	CUDA_SIZE_GRAPH_ALLOC,     /* *address are a node's parameters: bytes, and the result */
+	CUDA_SIZE_GRAPH_NODE,      /* the same of any kind of node, the kind in front */
 };
 
 enum cuda_function_id {
-#define CUDA_FUNCTION(id, name, role, class, bytes, address) id,
+#define CUDA_FUNCTION(id, name, role, class, space, size, bytes, address, other) id,
 #include "collector/cuda_functions.def"
 #undef CUDA_FUNCTION
 	CUDA_FUNCTION_COUNT,
@@ -35,8 +77,7 @@ struct cuda_function {
 	const char *name; /* as exported; also the leaf frame of its stacks */
 	enum cuda_role role;
 	enum cuda_class memory_class;
-	int bytes_argument;
-	int address_argument;
+	enum cuda_space space;
 };
 
 #ifndef __BPF__

@@ -37,10 +37,14 @@
 struct pending_call {
 	__u64 stack_pointer; /* at the entry; 0: none */
 	__u64 start_ns;
-	__u64 address; /* the argument: where the result goes, or what is freed */
+	__u64 address; /* where the result goes, or what the call is about */
 	__u64 bytes;
-	__u32 function;
-	__u32 reserved;
+	__u64 other;
+	__u16 function;
+	__u8 role;         /* that of the function, or what its arguments make of it */
+	__u8 memory_class; /* likewise */
+	__u16 device;      /* 1 + its number; 0: not known */
+	__u16 flags;       /* of cuda_event_flag */
 };
 
 /* Innermost first: their stack pointers ascend. */

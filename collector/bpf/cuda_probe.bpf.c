@@ -3,10 +3,10 @@
  * The programs on the functions of the CUDA driver: one for all entries, one for all returns;
  * the cookie of a probe is its line of cuda_functions.def.
  *
- *   entry   allocation: note the call. Free: count and send it, so that nobody's reuse of the
- *           address is in front of it in the ring; note the call.
+ *   entry   note the call. What takes something back (free, unmap) is counted and sent, so
+ *           that nobody's reuse of the address is in front of it in the ring.
  *   return  allocation: count and send it with the caller's stack, or its failure. Free: send
- *           that it failed, if it did.
+ *           that it failed, if it did. Others: send what became of them.
  *
  * Source   collector specification 2.2, 4.2, 4.5
  */
@@ -15,6 +15,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
+#include "collector/bpf/call_arguments.bpf.h"
 #include "collector/bpf/call_state.bpf.h"
 #include "collector/bpf/cuda_probe_shared.h"
 #include "collector/bpf/event_ring.bpf.h"
@@ -24,54 +25,10 @@
 #include "collector/bpf/process_calls.bpf.h"
 #include "collector/cuda_event.h"
 
-struct probed_function {
-	__u32 role;
-	__u32 memory_class;
-	__s32 bytes_argument;
-	__s32 address_argument;
-};
-
-/* Powers of two, so that a mask shows the verifier that an index lies inside. */
-#define FUNCTION_SLOTS 128
-
-_Static_assert(CUDA_FUNCTION_COUNT <= FUNCTION_SLOTS, "a line for each function");
-_Static_assert((CUDA_CLASS_COUNT & (CUDA_CLASS_COUNT - 1)) == 0, "masked");
-
-static const struct probed_function functions[FUNCTION_SLOTS] = {
-#define CUDA_FUNCTION(id, name, role, class, bytes, address) \
-	[id] = { CUDA_ROLE_##role, class, bytes, address },
-#include "collector/cuda_functions.def"
-#undef CUDA_FUNCTION
-};
-
-static __always_inline const struct probed_function *function_of(__u64 id)
-{
-	return &functions[id & (FUNCTION_SLOTS - 1)];
-}
-
 static __always_inline struct cuda_counters *counters_of(struct process_calls *calls,
-                                                         const struct probed_function *function)
+                                                         const struct pending_call *call)
 {
-	return &calls->by_class[function->memory_class & (CUDA_CLASS_COUNT - 1)];
-}
-
-#define ARGUMENTS_MAX 8 /* a power of two; six are in registers */
-
-/* Of the System V calling convention. */
-static __always_inline void read_arguments(const struct pt_regs *regs, __u64 *to)
-{
-	to[0] = regs->di;
-	to[1] = regs->si;
-	to[2] = regs->dx;
-	to[3] = regs->cx;
-	to[4] = regs->r8;
-	to[5] = regs->r9;
-}
-
-/* Argument `number`, 0 for a negative number. */
-static __always_inline __u64 argument(const __u64 *arguments, __s32 number)
-{
-	return number < 0 ? 0 : arguments[number & (ARGUMENTS_MAX - 1)];
+	return &calls->by_class[call->memory_class & (CUDA_CLASS_COUNT - 1)];
 }
 
 /* What all events say of who calls, and when. */
@@ -112,9 +69,20 @@ static __always_inline void announce(const struct pt_regs *regs, const struct ta
 	calls->noticed = calls->announced = event_ring_send_thread(calls, &event, regs, task);
 }
 
-static __always_inline void enter_free(const struct task_struct *task,
-                                       const struct pending_call *call,
-                                       const struct probed_function *function)
+/* What the event says of the call. */
+static __always_inline void describe(struct cuda_event *event, const struct pending_call *call)
+{
+	event->function = call->function;
+	event->device = call->device;
+	event->flags |= call->flags;
+	event->address = call->address;
+	event->bytes = call->bytes;
+	event->other = call->other;
+}
+
+/* What takes something back is told before it does. */
+static __always_inline void tell_entry(const struct task_struct *task,
+                                       const struct pending_call *call)
 {
 	const struct process_key key = process_key_of(task);
 	struct process_calls *calls = process_calls_of(&key);
@@ -122,10 +90,11 @@ static __always_inline void enter_free(const struct task_struct *task,
 
 	if (!calls)
 		return;
-	__sync_fetch_and_add(&counters_of(calls, function)->free_calls, 1);
-	event = event_of(task, &key, CUDA_EVENT_FREE);
-	event.function = call->function;
-	event.address = call->address;
+	if (call->role == CUDA_ROLE_FREE)
+		__sync_fetch_and_add(&counters_of(calls, call)->free_calls, 1);
+	event = event_of(task, &key,
+	                 call->role == CUDA_ROLE_FREE ? CUDA_EVENT_FREE : CUDA_EVENT_UNMAP);
+	describe(&event, call);
 	event_ring_send(calls, &event, EVENT_PATIENT);
 }
 
@@ -135,61 +104,38 @@ int cuda_enter(struct pt_regs *regs)
 	const __u64 cookie = bpf_get_attach_cookie(regs);
 	const __u64 id = probe_cookie_function(cookie);
 	struct task_struct *task = bpf_get_current_task_btf();
-	const struct probed_function *function;
-	__u64 arguments[ARGUMENTS_MAX] = { 0 };
-	struct call_state *state;
 	enum call_entry entry = CALL_OUTERMOST;
+	struct pending_call call;
+	struct call_state *state;
 
 	if (id >= CUDA_FUNCTION_COUNT)
 		return 0;
-	function = function_of(id);
-	if (function->role == CUDA_ROLE_INIT) {
+	if (function_of(id)->role == CUDA_ROLE_INIT) {
 		announce(regs, task, id);
 		return 0;
 	}
-	read_arguments(regs, arguments);
-
-	const struct pending_call call = {
-		.stack_pointer = regs->sp,
-		.start_ns = bpf_ktime_get_boot_ns(),
-		.address = argument(arguments, function->address_argument),
-		.bytes = argument(arguments, function->bytes_argument),
-		.function = id,
-	};
-
+	if (!call_of(regs, id, &call))
+		return 0;
 	state = call_state_of_thread(task);
 	if (state)
 		entry = call_state_enter(state, task, &call, regs->ip, cookie);
 	else
 		probe_loss_count(LOSS_CALL_STATE);
-	if (function->role == CUDA_ROLE_FREE && entry == CALL_OUTERMOST)
-		enter_free(task, &call, function);
+	if (entry == CALL_OUTERMOST &&
+	    (call.role == CUDA_ROLE_FREE || call.role == CUDA_ROLE_UNMAP))
+		tell_entry(task, &call);
 	return 0;
 }
 
-static __always_inline void leave_alloc(const struct pt_regs *regs, const struct task_struct *task,
-                                        const struct pending_call *call, struct cuda_event *event,
-                                        struct process_calls *calls)
+/* With the caller's stack, if the process has some of its share left. */
+static __always_inline void send_with_stack(const struct pt_regs *regs,
+                                            const struct task_struct *task,
+                                            struct cuda_event *event, struct process_calls *calls)
 {
-	struct cuda_counters *counters = counters_of(calls, function_of(call->function));
-	enum event_urgency urgency;
-	int is_paid;
+	const enum event_urgency urgency = process_calls_notice(calls);
+	const int is_paid = process_calls_pay_stack(calls, event->time_ns);
 
-	if (event->result != 0) {
-		event->kind = CUDA_EVENT_FAILED;
-		__sync_fetch_and_add(&counters->alloc_failures, 1);
-	} else {
-		__sync_fetch_and_add(&counters->alloc_bytes, call->bytes);
-		__sync_fetch_and_add(&counters->alloc_calls, 1);
-		if (bpf_probe_read_user(&event->address, sizeof(event->address),
-		                        (const void *)call->address)) {
-			event->flags |= CUDA_EVENT_NO_ADDRESS;
-			probe_loss_count(LOSS_RESULT);
-		}
-	}
-	urgency = process_calls_notice(calls);
-	is_paid = process_calls_pay_stack(calls, event->time_ns);
-	if (is_paid || (event->result == 0 && call->bytes >= STORM_ALWAYS_BYTES)) {
+	if (is_paid || (event->result == 0 && event->bytes >= STORM_ALWAYS_BYTES)) {
 		event_ring_send_stack(calls, event, regs, task, urgency);
 		return;
 	}
@@ -198,39 +144,103 @@ static __always_inline void leave_alloc(const struct pt_regs *regs, const struct
 	event_ring_send(calls, event, urgency);
 }
 
+static __always_inline void leave_failed(const struct pt_regs *regs, const struct task_struct *task,
+                                         __u32 role, struct cuda_event *event,
+                                         struct process_calls *calls,
+                                         struct cuda_counters *counters)
+{
+	switch (role) {
+	case CUDA_ROLE_DEVICE_COUNT:
+	case CUDA_ROLE_PRIVATE_TABLE: /* asked for, to see whether it is there */
+		return;
+	case CUDA_ROLE_FREE:
+		event->kind = CUDA_EVENT_FREE_UNDONE;
+		break;
+	case CUDA_ROLE_UNMAP:
+		event->kind = CUDA_EVENT_UNMAPPED;
+		break;
+	default:
+		event->kind = CUDA_EVENT_FAILED;
+		__sync_fetch_and_add(&counters->alloc_failures, 1);
+		send_with_stack(regs, task, event, calls);
+		return;
+	}
+	__sync_fetch_and_add(&counters->free_failures, 1);
+	event_ring_send(calls, event, EVENT_PATIENT);
+}
+
+static __always_inline void leave_done(const struct pt_regs *regs, const struct task_struct *task,
+                                       __u32 role, struct cuda_event *event,
+                                       struct process_calls *calls, struct cuda_counters *counters)
+{
+	switch (role) {
+	case CUDA_ROLE_ALLOC:
+	case CUDA_ROLE_REGISTER:
+		event->kind = CUDA_EVENT_ALLOC;
+		__sync_fetch_and_add(&counters->alloc_bytes, event->bytes);
+		__sync_fetch_and_add(&counters->alloc_calls, 1);
+		send_with_stack(regs, task, event, calls);
+		return;
+	case CUDA_ROLE_UNMAP:
+		event->kind = CUDA_EVENT_UNMAPPED;
+		break;
+	default:
+		event->kind = CUDA_EVENT_DONE;
+		break;
+	}
+	event_ring_send(calls, event, EVENT_PATIENT);
+}
+
+/* Whether calls of that role have a result to be read. */
+static __always_inline int has_result(__u32 role)
+{
+	return role == CUDA_ROLE_ALLOC || role == CUDA_ROLE_IMPORT || role == CUDA_ROLE_RETAIN ||
+	       role == CUDA_ROLE_CONTEXT || role == CUDA_ROLE_PRIMARY ||
+	       role == CUDA_ROLE_DEVICE_COUNT;
+}
+
+/* From where the result is to what it is; 0 of a call that failed. */
+static __always_inline void take_result(struct pending_call *call, struct cuda_event *event)
+{
+	__u64 address = 0;
+
+	if (event->result == 0 && read_result(call, &address)) {
+		event->flags |= CUDA_EVENT_NO_ADDRESS;
+		probe_loss_count(LOSS_RESULT);
+	}
+	call->address = address;
+}
+
 SEC("uretprobe")
 int cuda_leave(struct pt_regs *regs)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	const __s32 result = regs->ax;
+	struct cuda_counters *counters;
 	struct process_calls *calls;
 	struct process_key key;
 	struct cuda_event event;
 	struct pending_call call;
-	__u32 role;
 
 	if (!call_state_leave(task, regs->sp, &call))
 		return 0;
-	role = function_of(call.function)->role;
-	if (role == CUDA_ROLE_FREE && result == 0)
+	if (call.role == CUDA_ROLE_FREE && result == 0)
 		return 0;
 	key = process_key_of(task);
 	calls = process_calls_of(&key);
 	if (!calls)
 		return 0;
-	event = event_of(task, &key, CUDA_EVENT_ALLOC);
-	event.function = call.function;
+	event = event_of(task, &key, CUDA_EVENT_DONE);
 	event.duration_ns = event.time_ns - call.start_ns;
-	event.bytes = call.bytes;
 	event.result = result;
-	if (role == CUDA_ROLE_ALLOC) {
-		leave_alloc(regs, task, &call, &event, calls);
-		return 0;
-	}
-	event.kind = CUDA_EVENT_FREE_UNDONE;
-	event.address = call.address;
-	__sync_fetch_and_add(&counters_of(calls, function_of(call.function))->free_failures, 1);
-	event_ring_send(calls, &event, EVENT_PATIENT);
+	if (has_result(call.role))
+		take_result(&call, &event);
+	describe(&event, &call);
+	counters = counters_of(calls, &call);
+	if (result == 0)
+		leave_done(regs, task, call.role, &event, calls, counters);
+	else
+		leave_failed(regs, task, call.role, &event, calls, counters);
 	return 0;
 }
 

@@ -1,109 +1,37 @@
-#include "collector/live/gpu_account.h"
-
 #include <assert.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "collector/live/cuda_error.h"
+#include "collector/live/gpu_account_parts.h"
 #include "collector/live/stack_table.h"
-
-bool cuda_class_is_gpu(enum cuda_class memory_class)
-{
-	static const bool is_gpu[CUDA_CLASS_COUNT] = {
-		[CUDA_CLASS_DEVICE] = true, [CUDA_CLASS_MANAGED] = true, [CUDA_CLASS_VMM] = true,
-		[CUDA_CLASS_POOL] = true,   [CUDA_CLASS_ARRAY] = true,
-	};
-
-	return is_gpu[memory_class];
-}
 
 void gpu_account_init(struct gpu_account *account, struct budget *budget)
 {
 	*account = (struct gpu_account){ 0 };
 	memory_sums_init(&account->sums, budget);
-	live_table_init(&account->blocks, budget);
+	for (int i = 0; i < BLOCK_SPACES; i++)
+		live_table_init(&account->blocks[i], budget);
+	physical_memory_init(&account->physical, budget, account_physical_freed);
+}
+
+/* Nothing lives any more. */
+static void forget_blocks(struct gpu_account *account)
+{
+	for (int i = 0; i < BLOCK_SPACES; i++)
+		live_table_fini(&account->blocks[i]);
+	physical_memory_fini(&account->physical);
+	device_contexts_fini(&account->contexts);
+	free(account->undoable);
+	account->undoable = NULL;
 }
 
 void gpu_account_fini(struct gpu_account *account)
 {
 	memory_sums_fini(&account->sums);
-	live_table_fini(&account->blocks);
+	forget_blocks(account);
 	free(account->failures);
-	free(account->undoable);
 	*account = (struct gpu_account){ 0 };
-}
-
-/* ---- the four movements: everything below is made of them ---- */
-
-/* What is booked as one: bytes of some blocks in one sum. */
-struct movement {
-	struct memory_sum *sum;
-	wide_sum bytes;
-	uint64_t blocks;
-};
-
-static void allocate(struct gpu_account *account, const struct movement *move)
-{
-	struct class_books *books = &account->books[move->sum->memory_class];
-
-	move->sum->alloc_bytes += move->bytes;
-	move->sum->alloc_objects += move->blocks;
-	books->alloc_bytes += move->bytes;
-	books->alloc_calls += move->blocks;
-}
-
-static void raise_live(struct gpu_account *account, const struct movement *move, uint64_t time_ns)
-{
-	struct class_books *books = &account->books[move->sum->memory_class];
-
-	high_water_keep(&account->sums.high, move->sum);
-	move->sum->live_bytes += move->bytes;
-	move->sum->live_objects += move->blocks;
-	books->live_bytes += move->bytes;
-	books->live_blocks += move->blocks;
-	if (!cuda_class_is_gpu(move->sum->memory_class))
-		return;
-	account->gpu_live_bytes += move->bytes;
-	high_water_rise(&account->sums.high, account->gpu_live_bytes);
-	if (account->gpu_live_bytes > account->gpu_peak_bytes) {
-		account->gpu_peak_bytes = account->gpu_live_bytes;
-		account->peak_time_ns = time_ns > 0 ? time_ns : account->peak_time_ns;
-	}
-}
-
-static void lower_live(struct gpu_account *account, const struct movement *move)
-{
-	struct class_books *books = &account->books[move->sum->memory_class];
-
-	high_water_keep(&account->sums.high, move->sum);
-	move->sum->live_bytes -= move->bytes;
-	move->sum->live_objects -= move->blocks;
-	books->live_bytes -= move->bytes;
-	books->live_blocks -= move->blocks;
-	if (cuda_class_is_gpu(move->sum->memory_class))
-		account->gpu_live_bytes -= move->bytes;
-}
-
-static void count_freed(struct gpu_account *account, const struct movement *move)
-{
-	struct class_books *books = &account->books[move->sum->memory_class];
-
-	books->free_bytes += move->bytes;
-	books->free_calls += move->blocks;
-}
-
-static void count_implicit(struct gpu_account *account, const struct movement *move)
-{
-	struct class_books *books = &account->books[move->sum->memory_class];
-
-	books->implicit_bytes += move->bytes;
-	books->implicit_calls += move->blocks;
-}
-
-static struct movement movement_of(const struct gpu_account *account,
-                                   const struct live_block *block)
-{
-	return (struct movement){ memory_sums_at(&account->sums, block->sum), block->bytes, 1 };
 }
 
 /* ---- what is lost ---- */
@@ -123,12 +51,12 @@ static void free_lost_blocks(struct gpu_account *account, enum cuda_class memory
 	                                          : books->lost_bytes / books->lost_blocks * blocks;
 	books->lost_bytes -= move.bytes;
 	books->lost_blocks -= blocks;
-	lower_live(account, &move);
-	count_freed(account, &move);
+	account_lower(account, &move);
+	account_count_freed(account, &move);
 }
 
 /* The same where the class of the blocks is not known: that of the function goes first. */
-static void free_lost(struct gpu_account *account, enum cuda_class memory_class, uint64_t count)
+void account_free_lost(struct gpu_account *account, enum cuda_class memory_class, uint64_t count)
 {
 	for (int i = -1; i < CUDA_CLASS_COUNT && count > 0; i++) {
 		const enum cuda_class from = i < 0 ? memory_class : (enum cuda_class)i;
@@ -145,16 +73,16 @@ static void lose(struct gpu_account *account, enum cuda_class memory_class, uint
 	struct class_books *books = &account->books[memory_class];
 	const struct movement move = { memory_sums_at(&account->sums, memory_class), bytes, calls };
 
-	allocate(account, &move);
+	account_allocate(account, &move);
 	account->oddities.lost_calls += calls;
 	account->oddities.unstacked_bytes += bytes;
 	account->counted[memory_class].alloc_bytes += bytes;
 	account->counted[memory_class].alloc_calls += calls;
 	if (calls == 0) { /* bytes of no call: nothing to wait a free for */
-		count_implicit(account, &move);
+		account_count_implicit(account, &move);
 		return;
 	}
-	raise_live(account, &move, 0);
+	account_raise(account, &move, 0);
 	books->lost_bytes += bytes;
 	books->lost_blocks += calls;
 }
@@ -191,169 +119,12 @@ void gpu_account_reconcile(struct gpu_account *account, enum cuda_class memory_c
 		deficit->alloc_bytes -= bytes;
 		deficit->alloc_calls -= calls;
 	}
-	free_lost(account, memory_class, frees);
+	account_free_lost(account, memory_class, frees);
 	counted->free_calls += frees;
 	deficit->free_calls -= frees;
 	account->oddities.failed_calls += failures;
 	counted->failures += failures;
 	deficit->failures -= failures;
-}
-
-/* ---- events ---- */
-
-static void book_alloc(struct gpu_account *account, const struct cuda_event *event, uint32_t stack)
-{
-	const enum cuda_class memory_class = cuda_function(event->function)->memory_class;
-	const uint64_t bytes = event->bytes < INT64_MAX ? event->bytes : INT64_MAX;
-	const uint32_t number = memory_sums_find(&account->sums, stack, memory_class);
-	const struct movement move = { memory_sums_at(&account->sums, number), bytes, 1 };
-	struct live_block missed;
-
-	account->counted[memory_class].alloc_bytes += event->bytes;
-	account->counted[memory_class].alloc_calls++;
-	if (stack <= CUDA_FUNCTION_COUNT)
-		account->oddities.unstacked_bytes += bytes;
-	allocate(account, &move);
-	if (event->flags & CUDA_EVENT_NO_ADDRESS) {
-		account->oddities.untracked_calls++;
-		count_implicit(account, &move);
-		return;
-	}
-	if (live_table_take(&account->blocks, event->address, &missed)) {
-		const struct movement gone = movement_of(account, &missed);
-
-		account->oddities.missed_frees++;
-		lower_live(account, &gone);
-		count_freed(account, &gone);
-	}
-	if (!live_table_put(&account->blocks, event->address, bytes, number)) {
-		account->oddities.untracked_calls++;
-		count_implicit(account, &move);
-		return;
-	}
-	raise_live(account, &move, event->time_ns);
-}
-
-/* Where the last free of a thread is kept; threads may share a place. */
-static struct undoable_free *undoable_of(struct gpu_account *account, uint32_t tid)
-{
-	if (!account->undoable)
-		account->undoable = mem_zalloc(UNDOABLE_FREES, sizeof(*account->undoable));
-	return &account->undoable[tid % UNDOABLE_FREES];
-}
-
-static void book_free(struct gpu_account *account, const struct cuda_event *event)
-{
-	const enum cuda_class memory_class = cuda_function(event->function)->memory_class;
-	struct live_block block;
-	struct movement move;
-
-	account->counted[memory_class].free_calls++;
-	if (event->address == 0) /* the driver ignores it */
-		return;
-	if (!live_table_take(&account->blocks, event->address, &block)) {
-		account->oddities.unknown_frees++;
-		free_lost(account, memory_class, 1);
-		return;
-	}
-	move = movement_of(account, &block);
-	lower_live(account, &move);
-	count_freed(account, &move);
-	*undoable_of(account, event->tid) = (struct undoable_free){
-		.tid = event->tid,
-		.sum = block.sum,
-		.memory_class = move.sum->memory_class,
-		.address = block.address,
-		.bytes = block.bytes,
-	};
-}
-
-static struct failure_sum *failure_of(struct gpu_account *account, const struct failure_sum *key)
-{
-	struct failure_sum *found = NULL;
-
-	for (size_t i = 0; i < account->failure_count && !found; i++) {
-		struct failure_sum *sum = &account->failures[i];
-
-		if (sum->stack == key->stack && sum->memory_class == key->memory_class &&
-		    sum->result == key->result)
-			found = sum;
-	}
-	if (found)
-		return found;
-	if (account->failure_count == account->failure_capacity) {
-		account->failure_capacity =
-			account->failure_capacity ? account->failure_capacity * 2 : 8;
-		account->failures = mem_resize(account->failures, account->failure_capacity,
-		                               sizeof(*account->failures));
-	}
-	account->failures[account->failure_count] = *key;
-	return &account->failures[account->failure_count++];
-}
-
-static void book_failure(struct gpu_account *account, const struct cuda_event *event,
-                         uint32_t stack)
-{
-	const struct cuda_function *function = cuda_function(event->function);
-	struct failure_sum key = {
-		.stack = account->failure_count < FAILURES_MAX ? stack
-		                                               : stack_lost(event->function),
-		.memory_class = function->memory_class,
-		.result = event->result,
-	};
-	struct failure_sum *sum;
-
-	if (account->failure_count >= 2 * FAILURES_MAX) /* results that nobody knows */
-		key.result = CUDA_ERROR_UNKNOWN;
-	sum = failure_of(account, &key);
-	sum->failures++;
-	if (function->role == CUDA_ROLE_ALLOC && event->result == CUDA_ERROR_OUT_OF_MEMORY)
-		sum->requested_bytes += event->bytes < INT64_MAX ? event->bytes : INT64_MAX;
-	account->oddities.failed_calls++;
-	account->counted[function->memory_class].failures++;
-}
-
-static void book_undone(struct gpu_account *account, const struct cuda_event *event)
-{
-	struct undoable_free *undoable = undoable_of(account, event->tid);
-	struct movement move;
-
-	book_failure(account, event, stack_lost(event->function));
-	if (undoable->tid != event->tid || undoable->address != event->address ||
-	    undoable->address == 0)
-		return;
-	move = (struct movement){ memory_sums_at(&account->sums, undoable->sum), undoable->bytes,
-		                  1 };
-	if (live_table_has(&account->blocks, undoable->address))
-		return; /* given out again: the free was a good one */
-	if (!live_table_put(&account->blocks, undoable->address, undoable->bytes, undoable->sum)) {
-		account->oddities.untracked_calls++;
-		return; /* no room: it stays freed */
-	}
-	account->books[move.sum->memory_class].free_bytes -= move.bytes;
-	account->books[move.sum->memory_class].free_calls--;
-	raise_live(account, &move, event->time_ns);
-	*undoable = (struct undoable_free){ 0 };
-}
-
-void gpu_account_book(struct gpu_account *account, const struct cuda_event *event, uint32_t stack)
-{
-	switch (event->kind) {
-	case CUDA_EVENT_ALLOC:
-		book_alloc(account, event, stack);
-		break;
-	case CUDA_EVENT_FREE:
-		book_free(account, event);
-		break;
-	case CUDA_EVENT_FREE_UNDONE:
-		book_undone(account, event);
-		break;
-	case CUDA_EVENT_FAILED:
-		book_failure(account, event, stack);
-		break;
-	default:
-		break;
-	}
 }
 
 void gpu_account_close(struct gpu_account *account)
@@ -362,16 +133,14 @@ void gpu_account_close(struct gpu_account *account)
 		struct memory_sum *sum = memory_sums_at(&account->sums, i);
 		const struct movement move = { sum, sum->live_bytes, sum->live_objects };
 
-		lower_live(account, &move);
-		count_implicit(account, &move);
+		account_lower(account, &move);
+		account_count_implicit(account, &move);
 	}
 	for (int i = 0; i < CUDA_CLASS_COUNT; i++) {
 		account->books[i].lost_bytes = 0;
 		account->books[i].lost_blocks = 0;
 	}
-	live_table_fini(&account->blocks);
-	free(account->undoable);
-	account->undoable = NULL;
+	forget_blocks(account);
 }
 
 /* ---- ticks ---- */
@@ -388,7 +157,7 @@ static void renumber_undoable(struct gpu_account *account, const uint32_t *numbe
 	for (size_t i = 0; account->undoable && i < UNDOABLE_FREES; i++) {
 		struct undoable_free *undoable = &account->undoable[i];
 
-		if (undoable->address == 0)
+		if (undoable->address == 0 || undoable->sum == LIVE_BLOCK_NO_SUM)
 			continue;
 		undoable->sum = numbers[undoable->sum];
 		if (undoable->sum == UINT32_MAX)
@@ -396,37 +165,75 @@ static void renumber_undoable(struct gpu_account *account, const uint32_t *numbe
 	}
 }
 
+static void renumber_blocks(struct gpu_account *account, const uint32_t *numbers)
+{
+	struct physical_block *physical;
+	struct live_block *block;
+	size_t cursor;
+
+	for (int i = 0; i < BLOCK_SPACES; i++) {
+		cursor = 0;
+		while ((block = live_table_next(&account->blocks[i], &cursor)))
+			if (block->sum != LIVE_BLOCK_NO_SUM)
+				block->sum = numbers[block->sum];
+	}
+	cursor = 0;
+	while ((physical = physical_memory_next(&account->physical, &cursor)))
+		if (physical->sum != PHYSICAL_IMPORTED)
+			physical->sum = numbers[physical->sum];
+}
+
 void gpu_account_rebuild(struct gpu_account *account, const uint32_t *stack_numbers)
 {
 	uint32_t *numbers;
-	struct live_block *block;
-	size_t cursor = 0;
 
 	assert(!stack_numbers || account->failure_count == 0);
 	memory_sums_rebuild(&account->sums, stack_numbers, &numbers);
 	if (!numbers)
 		return;
-	while ((block = live_table_next(&account->blocks, &cursor)))
-		block->sum = numbers[block->sum];
+	renumber_blocks(account, numbers);
 	renumber_undoable(account, numbers);
 	free(numbers);
+}
+
+/* Blocks of the tables, as `lost` ones of `seen`. */
+static void count_block(const struct gpu_account *account, uint32_t number, uint64_t bytes,
+                        struct class_books *seen)
+{
+	const struct memory_sum *sum;
+
+	if (number == LIVE_BLOCK_NO_SUM)
+		return;
+	sum = memory_sums_at(&account->sums, number);
+	seen[sum->memory_class].lost_bytes += bytes;
+	seen[sum->memory_class].lost_blocks++;
+}
+
+static void count_blocks(const struct gpu_account *account, struct class_books *seen)
+{
+	const struct physical_block *physical;
+	const struct live_block *block;
+	size_t cursor;
+
+	for (int i = 0; i < BLOCK_SPACES; i++) {
+		live_table_check(&account->blocks[i]);
+		cursor = 0;
+		while ((block = live_table_next(&account->blocks[i], &cursor)))
+			count_block(account, block->sum, block->bytes, seen);
+	}
+	physical_memory_check(&account->physical);
+	cursor = 0;
+	while ((physical = physical_memory_next(&account->physical, &cursor)))
+		count_block(account, physical->sum, physical->bytes, seen);
 }
 
 void gpu_account_check(const struct gpu_account *account)
 {
 	struct class_books seen[CUDA_CLASS_COUNT] = { 0 };
-	const struct live_block *block;
-	size_t cursor = 0;
 	wide_sum high = 0;
 
 	memory_sums_check(&account->sums);
-	live_table_check(&account->blocks);
-	while ((block = live_table_next(&account->blocks, &cursor))) {
-		const struct memory_sum *sum = memory_sums_at(&account->sums, block->sum);
-
-		seen[sum->memory_class].lost_bytes += block->bytes; /* here: of the table */
-		seen[sum->memory_class].lost_blocks++;
-	}
+	count_blocks(account, seen);
 	for (uint32_t i = 0; i < memory_sums_count(&account->sums); i++) {
 		const struct memory_sum *sum = memory_sums_at(&account->sums, i);
 

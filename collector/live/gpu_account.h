@@ -17,6 +17,10 @@
  *          not in the events, but counted lost: allocated by STACK_LOST and live there
  *          by the kernel                  until as many frees without a block have come
  *          end of the process             everything live is implicitly freed
+ *          end of a context               what was allocated in it is (device_contexts.h)
+ *          memory of another process      known by its address, and counts nowhere
+ *          node of a graph                allocated and implicitly freed: its address is,
+ *                                         its memory comes and goes with launches
  *
  * Units    bytes; times are those of the events.
  * Errors   none.
@@ -31,10 +35,13 @@
 
 #include "base/budget.h"
 #include "collector/cuda_event.h"
+#include "collector/live/device_contexts.h"
 #include "collector/live/live_table.h"
 #include "collector/live/memory_sums.h"
+#include "collector/live/physical_memory.h"
 
-#define UNDOABLE_FREES 1024 /* threads of which the last free can be undone */
+#define BLOCK_SPACES   CUDA_SPACE_HANDLE /* the other spaces; it is the last one */
+#define UNDOABLE_FREES 1024              /* threads of which the last free can be undone */
 
 struct class_books {
 	wide_sum alloc_bytes;
@@ -70,6 +77,9 @@ struct kernel_counters {
 struct undoable_free {
 	uint32_t tid;
 	uint32_t sum;
+	uint32_t number; /* of the physical memory whose handle was released */
+	uint16_t context;
+	enum cuda_space space;
 	enum cuda_class memory_class; /* of that sum */
 	uint64_t address;
 	uint64_t bytes;
@@ -87,7 +97,9 @@ struct account_oddities {
 
 struct gpu_account {
 	struct memory_sums sums;
-	struct live_table blocks;
+	struct live_table blocks[BLOCK_SPACES];
+	struct physical_memory physical; /* blocks of CUDA_SPACE_HANDLE */
+	struct device_contexts contexts;
 	struct class_books books[CUDA_CLASS_COUNT];
 
 	struct failure_sum *failures; /* FAILURES_MAX at most */
@@ -111,6 +123,9 @@ struct gpu_account {
 
 /* Whether memory of this class lies on a GPU, as far as is known. */
 bool cuda_class_is_gpu(enum cuda_class memory_class);
+
+/* The class of what an event is about. */
+enum cuda_class gpu_account_class_of(const struct cuda_event *event);
 
 /* The budget is shared by all accounts and outlives them. */
 void gpu_account_init(struct gpu_account *account, struct budget *budget);

@@ -101,7 +101,7 @@ void gpu_metrics_count(struct gpu_metrics *metrics, const struct cuda_event *eve
 
 	if (event->kind < KIND_COUNT)
 		metrics->events[event->kind]++;
-	if (event->kind == CUDA_EVENT_FAILED || event->kind == CUDA_EVENT_FREE_UNDONE)
+	if (event->result != 0)
 		count_error(metrics, event->result);
 	if (event->kind != CUDA_EVENT_ALLOC)
 		return;
@@ -319,6 +319,9 @@ static void put_events(const struct metrics_text *text)
 		[CUDA_EVENT_EXIT] = "exit",
 		[CUDA_EVENT_INIT] = "init",
 		[CUDA_EVENT_EXEC] = "exec",
+		[CUDA_EVENT_DONE] = "done",
+		[CUDA_EVENT_UNMAP] = "unmap",
+		[CUDA_EVENT_UNMAPPED] = "unmapped",
 	};
 
 	begin_family(text, GPU_METRIC_EVENTS);

@@ -61,23 +61,27 @@ static bool resize(struct live_table *table, size_t slot_count)
 	return true;
 }
 
-bool live_table_put(struct live_table *table, uint64_t address, uint64_t bytes, uint32_t sum)
+bool live_table_put(struct live_table *table, const struct live_block *block)
 {
 	const size_t slots = table->slot_count;
 	size_t at;
 
 	if ((table->count + 1) * 4 > slots * 3 && !resize(table, slots ? slots * 2 : FIRST_SLOTS))
 		return false;
-	at = place(table, address);
+	at = place(table, block->address);
 	assert(!table->slots[at].is_used);
-	table->slots[at] = (struct live_block){ address, bytes, sum, 1 };
+	table->slots[at] = *block;
+	table->slots[at].is_used = 1;
 	table->count++;
 	return true;
 }
 
-bool live_table_has(const struct live_table *table, uint64_t address)
+bool live_table_find(const struct live_table *table, uint64_t address, struct live_block *out)
 {
-	return table->count > 0 && table->slots[place(table, address)].is_used;
+	if (table->count == 0)
+		return false;
+	*out = table->slots[place(table, address)];
+	return out->is_used;
 }
 
 /* Closes the gap at `hole`: blocks behind it that would not be found any more move up. */
@@ -96,6 +100,14 @@ static void close_gap(struct live_table *table, size_t hole)
 	table->slots[hole] = (struct live_block){ 0 };
 }
 
+static void shrink(struct live_table *table)
+{
+	if (table->count == 0)
+		live_table_fini(table);
+	else if (table->slot_count > FIRST_SLOTS && table->count * 8 < table->slot_count)
+		(void)resize(table, table->slot_count / 2); /* a full budget: it stays large */
+}
+
 bool live_table_take(struct live_table *table, uint64_t address, struct live_block *out)
 {
 	size_t at;
@@ -108,11 +120,27 @@ bool live_table_take(struct live_table *table, uint64_t address, struct live_blo
 	*out = table->slots[at];
 	close_gap(table, at);
 	table->count--;
-	if (table->count == 0)
-		live_table_fini(table);
-	else if (table->slot_count > FIRST_SLOTS && table->count * 8 < table->slot_count)
-		(void)resize(table, table->slot_count / 2); /* a full budget: it stays large */
+	shrink(table);
 	return true;
+}
+
+/*
+ * A gap is closed by blocks from behind it, which are looked at then: some of them, around
+ * the end of the slots, for the second time.
+ */
+void live_table_sweep(struct live_table *table, live_block_goes goes, const void *context,
+                      void (*taken)(void *taker, const struct live_block *block), void *taker)
+{
+	for (size_t at = 0; at < table->slot_count; at++) {
+		while (table->slots[at].is_used && goes(context, &table->slots[at])) {
+			const struct live_block block = table->slots[at];
+
+			close_gap(table, at);
+			table->count--;
+			taken(taker, &block);
+		}
+	}
+	shrink(table);
 }
 
 struct live_block *live_table_next(const struct live_table *table, size_t *cursor)

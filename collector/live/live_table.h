@@ -26,8 +26,11 @@ struct live_block {
 	uint64_t address;
 	uint64_t bytes;
 	uint32_t sum;
-	uint32_t is_used; /* 0: an empty slot */
+	uint16_t context; /* of the driver, where it is known (device_contexts.h); 0: not */
+	uint16_t is_used; /* 0: an empty slot */
 };
+
+#define LIVE_BLOCK_NO_SUM UINT32_MAX /* known, and counts nowhere: memory of somebody else */
 
 struct live_table {
 	struct budget *budget;
@@ -42,12 +45,20 @@ void live_table_init(struct live_table *table, struct budget *budget);
 void live_table_fini(struct live_table *table);
 
 /* Adds a block whose address is not there. */
-bool live_table_put(struct live_table *table, uint64_t address, uint64_t bytes, uint32_t sum);
+bool live_table_put(struct live_table *table, const struct live_block *block);
 
-bool live_table_has(const struct live_table *table, uint64_t address);
+/* The block at `address`; false when there is none. */
+bool live_table_find(const struct live_table *table, uint64_t address, struct live_block *out);
 
 /* Takes the block at `address` out; false when there is none. */
 bool live_table_take(struct live_table *table, uint64_t address, struct live_block *out);
+
+/* Whether a block goes; asked more than once of some. */
+typedef bool (*live_block_goes)(const void *context, const struct live_block *block);
+
+/* Takes out what goes; `taken` is called for each. */
+void live_table_sweep(struct live_table *table, live_block_goes goes, const void *context,
+                      void (*taken)(void *taker, const struct live_block *block), void *taker);
 
 /*
  * Each block once, in no order; *cursor is 0 before the first; NULL behind the last. Its

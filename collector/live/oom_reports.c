@@ -200,7 +200,7 @@ static void begin(struct oom_reports *reports, struct gpu_process *process,
 		.unix_ns = unix_ns,
 		.due_mono_ns = clock_mono_ns() + OOM_RECOVERY_NS,
 		.requested_bytes = event->bytes,
-		.memory_class = cuda_function(event->function)->memory_class,
+		.memory_class = gpu_account_class_of(event),
 		.stack = stack,
 	};
 	report->has_device = options->ask_device &&

@@ -23,10 +23,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "tests/collector/stub/stub_memory.h"
+
 #define DEVICE_BASE UINT64_C(0x7e0000000000)
 #define GRANULE     512 /* what real addresses are multiples of, at least */
 #define BLOCKS_MAX  ((size_t)1 << 20)
-#define EXPORT      __attribute__((visibility("default")))
+#define NARROW_BASE UINT64_C(0x10000000) /* of addresses of 32 bits */
 #define TAIL_CALL   __attribute__((noinline))
 
 struct block {
@@ -42,6 +44,7 @@ struct driver {
 	size_t block_count;
 	struct block *freed; /* the last one, to be given out again */
 	uint64_t next;
+	uint64_t next_narrow;
 	uint64_t used;
 	uint64_t capacity;
 	uint64_t fail_every;
@@ -64,6 +67,7 @@ static uint64_t setting(const char *name, uint64_t otherwise)
 static void configure(void)
 {
 	driver.next = DEVICE_BASE;
+	driver.next_narrow = NARROW_BASE;
 	driver.capacity = setting("STUB_DEVICE_BYTES", UINT64_C(80) << 30);
 	driver.fail_every = setting("STUB_FAIL_EVERY", 0);
 	driver.latency_us = setting("STUB_LATENCY_US", 0);
@@ -78,7 +82,7 @@ static void pause_for(uint64_t us)
 		nanosleep(&pause, NULL);
 }
 
-static void begin(const char *function)
+void stub_begin(const char *function)
 {
 	pthread_once(&driver.once, configure);
 	pause_for(driver.latency_us);
@@ -96,26 +100,33 @@ static struct block *find_block(uint64_t address)
 	return &driver.blocks[place];
 }
 
-/* The block freed last if it has that size, else a new one; NULL when there is no room. */
-static struct block *take_block(uint64_t bytes)
+/* A new block from *next on; NULL when there is no room. */
+static struct block *new_block(uint64_t bytes, uint64_t *next)
 {
-	struct block *block = driver.freed;
+	struct block *block;
 
-	if (block && !block->is_live && block->bytes == bytes) {
-		driver.freed = NULL;
-		return block;
-	}
 	if (driver.block_count >= BLOCKS_MAX / 2)
 		return NULL;
-	block = find_block(driver.next);
-	block->address = driver.next;
+	block = find_block(*next);
+	block->address = *next;
 	block->bytes = bytes;
 	driver.block_count++;
-	driver.next += (bytes + GRANULE - 1) / GRANULE * GRANULE;
+	*next += (bytes + GRANULE - 1) / GRANULE * GRANULE;
 	return block;
 }
 
-static int allocate(uint64_t *address, uint64_t bytes)
+/* The block freed last if it has that size, else a new one. */
+static struct block *take_block(uint64_t bytes, uint64_t *next)
+{
+	struct block *block = driver.freed;
+
+	if (next != &driver.next || !block || block->is_live || block->bytes != bytes)
+		return new_block(bytes, next);
+	driver.freed = NULL;
+	return block;
+}
+
+static int allocate_from(uint64_t *address, uint64_t bytes, uint64_t *next)
 {
 	struct block *block = NULL;
 
@@ -125,7 +136,7 @@ static int allocate(uint64_t *address, uint64_t bytes)
 	driver.allocations++;
 	if ((driver.fail_every == 0 || driver.allocations % driver.fail_every != 0) &&
 	    bytes <= driver.capacity - driver.used)
-		block = take_block(bytes);
+		block = take_block(bytes, next);
 	if (block) {
 		block->is_live = 1;
 		driver.used += bytes;
@@ -135,7 +146,22 @@ static int allocate(uint64_t *address, uint64_t bytes)
 	return block ? STUB_SUCCESS : STUB_OUT_OF_MEMORY;
 }
 
-static int release(uint64_t address)
+int stub_allocate(uint64_t *address, uint64_t bytes)
+{
+	return allocate_from(address, bytes, &driver.next);
+}
+
+int stub_allocate_narrow(uint32_t *address, uint64_t bytes)
+{
+	uint64_t wide = 0;
+	const int result = allocate_from(&wide, bytes, &driver.next_narrow);
+
+	if (result == STUB_SUCCESS)
+		*address = (uint32_t)wide;
+	return result;
+}
+
+int stub_release(uint64_t address)
 {
 	struct block *block;
 	int result = STUB_INVALID_VALUE;
@@ -155,7 +181,7 @@ static int release(uint64_t address)
 EXPORT int cuInit(unsigned int flags)
 {
 	(void)flags;
-	begin("cuInit");
+	stub_begin("cuInit");
 	pause_for(driver.init_us);
 	return STUB_SUCCESS;
 }
@@ -163,12 +189,6 @@ EXPORT int cuInit(unsigned int flags)
 EXPORT int cuDriverGetVersion(int *version)
 {
 	*version = 13000;
-	return STUB_SUCCESS;
-}
-
-EXPORT int cuDeviceGetCount(int *count)
-{
-	*count = 1;
 	return STUB_SUCCESS;
 }
 
@@ -184,29 +204,29 @@ EXPORT int cuMemGetInfo_v2(size_t *available, size_t *total)
 
 EXPORT int cuMemAlloc_v2(uint64_t *address, size_t bytes)
 {
-	begin("cuMemAlloc_v2");
-	return allocate(address, bytes);
+	stub_begin("cuMemAlloc_v2");
+	return stub_allocate(address, bytes);
 }
 
 EXPORT int cuMemAllocManaged(uint64_t *address, size_t bytes, unsigned int flags)
 {
 	(void)flags;
-	begin("cuMemAllocManaged");
-	return allocate(address, bytes);
+	stub_begin("cuMemAllocManaged");
+	return stub_allocate(address, bytes);
 }
 
 EXPORT int cuMemFree_v2(uint64_t address)
 {
-	begin("cuMemFree_v2");
-	return release(address);
+	stub_begin("cuMemFree_v2");
+	return stub_release(address);
 }
 
 EXPORT __attribute__((noinline)) int cuMemAllocAsync_ptsz(uint64_t *address, size_t bytes,
                                                           void *stream)
 {
 	(void)stream;
-	begin("cuMemAllocAsync_ptsz");
-	return allocate(address, bytes);
+	stub_begin("cuMemAllocAsync_ptsz");
+	return stub_allocate(address, bytes);
 }
 
 /* By a jump: the return address of the caller is the twin's. */
@@ -220,7 +240,7 @@ EXPORT int cuMemFreeAsync(uint64_t address, void *stream)
 	int result;
 
 	(void)stream;
-	begin("cuMemFreeAsync");
+	stub_begin("cuMemFreeAsync");
 	result = cuMemFree_v2(address);
 	return result;
 }
@@ -228,14 +248,14 @@ EXPORT int cuMemFreeAsync(uint64_t address, void *stream)
 EXPORT int cuMemHostAlloc(void **address, size_t bytes, unsigned int flags)
 {
 	(void)flags;
-	begin("cuMemHostAlloc");
+	stub_begin("cuMemHostAlloc");
 	*address = bytes ? malloc(bytes) : NULL;
 	return *address ? STUB_SUCCESS : STUB_OUT_OF_MEMORY;
 }
 
 EXPORT int cuMemFreeHost(void *address)
 {
-	begin("cuMemFreeHost");
+	stub_begin("cuMemFreeHost");
 	free(address);
 	return STUB_SUCCESS;
 }

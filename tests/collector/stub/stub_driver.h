@@ -8,7 +8,6 @@
 
 int cuInit(unsigned int flags);
 int cuDriverGetVersion(int *version);
-int cuDeviceGetCount(int *count);
 int cuMemGetInfo_v2(size_t *available, size_t *total);
 int cuMemAlloc_v2(uint64_t *address, size_t bytes);
 int cuMemAllocManaged(uint64_t *address, size_t bytes, unsigned int flags);

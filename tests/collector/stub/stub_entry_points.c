@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "tests/collector/stub/stub_driver.h"
+#include "tests/collector/stub/stub_memory.h"
 
-#define EXPORT           __attribute__((visibility("default")))
 #define FLAG_PER_THREAD  2 /* CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM */
 #define STATUS_FOUND     0
 #define STATUS_NOT_FOUND 1
