@@ -21,6 +21,7 @@ struct traced_process {
 	struct address_space *space;
 	struct python_description python; /* version 0: none, or not known yet */
 	int64_t describe_mono_ns;         /* not before that: the next look */
+	uint64_t looked;                  /* at that many modules for an interpreter; 0: at none */
 	unsigned sweeps;                  /* since it ended; 0: it has not */
 };
 
@@ -169,6 +170,7 @@ static void begin_program(struct call_stacks *stacks, struct traced_process *pro
 		code_names_exit(stacks->code_names, process->tgid, process->start_ns);
 	process->python.version = 0;
 	process->describe_mono_ns = 0;
+	process->looked = 0;
 	(void)address_space_read(process->space, &ignored);
 }
 
@@ -270,6 +272,8 @@ static void find_interpreter(struct call_stacks *stacks, struct traced_process *
 		keep_description(stacks, program, &description);
 	else if (err.code != ERROR_UNAVAILABLE)
 		keep_description(stacks, program, &none);
+	if (err.code != ERROR_UNAVAILABLE)
+		process->looked = address_space_opened(process->space);
 }
 
 static void know_interpreter(struct call_stacks *stacks, struct traced_process *process,
@@ -285,7 +289,10 @@ static void know_interpreter(struct call_stacks *stacks, struct traced_process *
 		return;
 	}
 	id = program_of(stacks, &captured->exec);
-	if (id == ID_MAP_NONE) {
+	if (id != ID_MAP_NONE && process->looked == 0)
+		process->looked = address_space_opened(process->space);
+	/* a program may embed one, and load it behind its first calls */
+	if (id == ID_MAP_NONE || process->looked != address_space_opened(process->space)) {
 		find_interpreter(stacks, process, &captured->exec);
 		id = program_of(stacks, &captured->exec);
 	}

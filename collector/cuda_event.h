@@ -99,7 +99,7 @@ struct python_frame {
 	__s32 position; /* of the instruction: bytes (3.8-3.10) or code units; -1 before start */
 	__u32 first_line;
 	__u32 flags; /* of python_frame_flag */
-	__u32 reserved;
+	__u32 tag;   /* another one for each code object at an address: python_code_tag() */
 };
 
 /* A return address that a return probe has replaced on the stack. */
@@ -166,8 +166,8 @@ struct code_definition {
 	struct exec_identity exec;
 	struct code_string name_string;
 	struct code_string file_string;
-	__u32 table_length; /* of the whole line table, or CODE_TABLE_UNREAD */
-	__u32 reserved;
+	__u32 table_length;         /* of the whole line table, or CODE_TABLE_UNREAD */
+	__u32 tag;                  /* as of its frames; 0 for a type */
 	__u8 name[CODE_NAME_BYTES]; /* qualified since 3.11; a type's tp_name */
 	__u8 file[CODE_NAME_BYTES];
 	__u8 table[CODE_TABLE_BYTES];

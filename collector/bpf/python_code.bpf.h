@@ -39,7 +39,7 @@ struct python_cursor {
 	__u64 program_hash;
 	__u64 code_hash; /* of the code object that was read last */
 	__u32 tgid;
-	__u32 reserved;
+	__u32 code_tag; /* likewise */
 };
 
 /* Copies the characters of a string object, as many as there is room for. */
@@ -79,7 +79,7 @@ definition_new(const struct captured_stack *stack, const struct python_descripti
 	definition->process_start_ns = cursor->start_ns;
 	definition->object = object;
 	definition->exec = stack->exec;
-	definition->reserved = 0;
+	definition->tag = 0;
 	return definition;
 }
 
@@ -100,6 +100,7 @@ __noinline int python_define_code(const struct captured_stack *stack,
 	if (!definition)
 		return -1;
 	definition->kind = CODE_DEFINITION_CODE;
+	definition->tag = cursor->code_tag;
 	definition->first_line = first_line;
 	name = python->offsets.code_qualified_name != PYTHON_OFFSET_NONE
 	               ? python->offsets.code_qualified_name

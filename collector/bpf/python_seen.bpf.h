@@ -32,14 +32,6 @@ struct {
 	__type(value, struct python_seen_set);
 } python_seen SEC(".maps");
 
-/* One more word of what is hashed; every bit of it reaches every bit of the hash. */
-static __always_inline __u64 python_seen_mix(__u64 hash, __u64 word)
-{
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
-	hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93ULL;
-	return hash ^ hash >> 32;
-}
-
 static __always_inline struct python_seen_set *python_seen_set_of(__u64 hash)
 {
 	const __u32 number = hash & (PYTHON_SEEN_SETS - 1);

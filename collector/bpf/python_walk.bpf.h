@@ -212,16 +212,20 @@ __noinline int python_pass_frame(struct python_scratch *scratch,
 	return 0;
 }
 
-/* Of a code object, and of what another one at its address would have otherwise. */
-static __always_inline __u64 code_hash(const struct python_scratch *scratch,
-                                       const struct python_description *python, __u64 program_hash,
-                                       const struct python_frame *frame)
+/* What tells a code object from another one at its address: python_code_content(). */
+static __always_inline __u64 code_content(const struct python_scratch *scratch,
+                                          const struct python_description *python)
 {
-	__u64 hash = python_seen_mix(program_hash, frame->code);
+	const struct python_offsets *offsets = &python->offsets;
+	const __u64 name = code_u64(scratch, offsets->code_name);
+	const __u64 lines = code_u64(scratch, offsets->code_lines);
+	__u64 serial;
 
-	hash = python_seen_mix(hash, code_u64(scratch, python->offsets.code_name));
-	hash = python_seen_mix(hash, code_u64(scratch, python->offsets.code_lines));
-	return python_seen_mix(hash, frame->first_line);
+	if (offsets->code_serial != PYTHON_OFFSET_NONE)
+		serial = code_u32(scratch, offsets->code_serial);
+	else
+		serial = user_u64(name + offsets->string_hash);
+	return python_code_content(name, lines, serial);
 }
 
 /*
@@ -233,6 +237,7 @@ __noinline __u64 python_read_frame(struct python_scratch *scratch,
                                    struct python_cursor *cursor, struct python_frame *out)
 {
 	const __u8 *block;
+	__u64 content;
 
 	if (!scratch || !python || !cursor || !out)
 		return 0;
@@ -243,9 +248,13 @@ __noinline __u64 python_read_frame(struct python_scratch *scratch,
 	out->first_line = code_u32(scratch, python->offsets.code_first_line);
 	out->position = frame_position(block, python, out->code);
 	out->type = 0;
-	out->reserved = 0;
+	content = code_content(scratch, python);
+	out->tag = python_code_tag(content);
+	cursor->code_tag = out->tag;
+	cursor->code_hash = python_mix(cursor->program_hash, out->code);
+	cursor->code_hash = python_mix(cursor->code_hash, content);
+	cursor->code_hash = python_mix(cursor->code_hash, out->first_line);
 	pass_frame(scratch, python, cursor, out);
-	cursor->code_hash = code_hash(scratch, python, cursor->program_hash, out);
 	return python_seen_find(cursor->code_hash);
 }
 
@@ -281,7 +290,7 @@ __noinline __u64 python_see_type(const struct captured_stack *stack,
 	name = type ? user_u64(type + python->offsets.type_name) : 0;
 	if (!name)
 		return 0;
-	hash = python_seen_mix(python_seen_mix(cursor->program_hash, type), name);
+	hash = python_mix(python_mix(cursor->program_hash, type), name);
 	if (!python_seen_find(hash) && python_define_type(stack, python, cursor, type, name) == 0)
 		python_seen_add(hash, 0);
 	return type;
@@ -312,11 +321,11 @@ static __noinline const struct python_description *find_program(const struct exe
 static __always_inline __u64 program_hash(const struct exec_identity *exec, __u32 tgid,
                                           __u64 start_ns)
 {
-	__u64 hash = python_seen_mix(python_seen_seed, start_ns);
+	__u64 hash = python_mix(python_seen_seed, start_ns);
 
-	hash = python_seen_mix(hash, tgid);
-	hash = python_seen_mix(hash, exec->start_stack);
-	return python_seen_mix(hash, exec->arg_start);
+	hash = python_mix(hash, tgid);
+	hash = python_mix(hash, exec->start_stack);
+	return python_mix(hash, exec->arg_start);
 }
 
 /*

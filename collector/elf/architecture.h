@@ -25,11 +25,15 @@
 #define RETURN_SLOT_BYTES ADDRESS_BYTES
 
 /*
- * What CPython runs before each Python function with -X perf: sub $8,%rsp; call *%rcx;
- * add $8,%rsp; ret. The return address that lies on the stack is that of the third
- * instruction.
+ * What CPython runs before each Python function with -X perf. The return address that lies on
+ * the stack is that of the instruction behind the call.
+ *
+ * To 3.13: sub $8,%rsp; call *%rcx; add $8,%rsp; ret. Since 3.14: push %rbp; mov %rsp,%rbp;
+ * call *%rcx; pop %rbp; ret.
  */
-#define PERF_TRAMPOLINE        "\x48\x83\xec\x08\xff\xd1\x48\x83\xc4\x08\xc3"
-#define PERF_TRAMPOLINE_BYTES  (sizeof(PERF_TRAMPOLINE) - 1)
-#define PERF_TRAMPOLINE_RETURN 6 /* bytes before the return address */
-#define PERF_TRAMPOLINE_FRAME  8 /* bytes between the stack pointer and the return slot */
+#define PERF_TRAMPOLINE              "\x48\x83\xec\x08\xff\xd1\x48\x83\xc4\x08\xc3"
+#define PERF_TRAMPOLINE_PUSHES       "\x55\x48\x89\xe5\xff\xd1\x5d\xc3"
+#define PERF_TRAMPOLINE_BYTES        (sizeof(PERF_TRAMPOLINE) - 1)
+#define PERF_TRAMPOLINE_PUSHES_BYTES (sizeof(PERF_TRAMPOLINE_PUSHES) - 1)
+#define PERF_TRAMPOLINE_RETURN       6 /* bytes before the return address, of both */
+#define PERF_TRAMPOLINE_FRAME        8 /* bytes between the stack pointer and the return slot */

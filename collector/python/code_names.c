@@ -16,6 +16,8 @@ struct code_key {
 	uint64_t object;
 	uint32_t kind; /* of code_definition_kind */
 	uint32_t first_line;
+	uint32_t tag;
+	uint32_t reserved;
 };
 
 struct process_codes {
@@ -198,7 +200,8 @@ void code_names_define(struct code_names *names, const void *record, size_t leng
 	place = code_place(names, process,
 	                   &(struct code_key){ .object = definition->object,
 	                                       .kind = definition->kind,
-	                                       .first_line = definition->first_line });
+	                                       .first_line = definition->first_line,
+	                                       .tag = definition->tag });
 	names->counts.definitions++;
 	if (!*place || !named_code_is(*place, definition))
 		put_code(names, process, place, named_code_new(definition, ++names->serial));
@@ -233,7 +236,8 @@ static struct named_code *find_code(struct code_names *names, struct process_cod
 		code_place(names, codes,
 	                   &(struct code_key){ .object = is_type ? frame->type : frame->code,
 	                                       .kind = kind,
-	                                       .first_line = is_type ? 0 : frame->first_line });
+	                                       .first_line = is_type ? 0 : frame->first_line,
+	                                       .tag = is_type ? 0 : frame->tag });
 
 	if (!*place)
 		put_code(names, codes, place, read_code(names, process, frame, kind));

@@ -1,7 +1,7 @@
 /*
  * What the code objects of processes are called.
  *
- * Shape    by process (id and start), then by address and first line. Filled by the
+ * Shape    by process (id and start), then by address, first line and tag. Filled by the
  *          definitions that the kernel side sends at the first sight of a code object; what it
  *          did not send is read from the process while it lives, and has the name "<unknown
  *          python function>" otherwise. A process that takes more than its limit loses what is

@@ -36,6 +36,22 @@ static void read_table(const struct python_memory *memory, const struct python_d
 		out->table_length = CODE_TABLE_UNREAD;
 }
 
+/* As code_content() of the kernel side. */
+static uint32_t read_tag(const struct python_memory *memory,
+                         const struct python_description *python, uint64_t code)
+{
+	const struct python_offsets *offsets = &python->offsets;
+	const uint64_t name = python_memory_u64(memory, code + offsets->code_name);
+	const uint64_t lines = python_memory_u64(memory, code + offsets->code_lines);
+	uint64_t serial;
+
+	if (offsets->code_serial != PYTHON_OFFSET_NONE)
+		serial = python_memory_u32(memory, code + offsets->code_serial);
+	else
+		serial = python_memory_u64(memory, name + offsets->string_hash);
+	return python_code_tag(python_code_content(name, lines, serial));
+}
+
 bool code_reader_code(const struct python_memory *memory, const struct python_description *python,
                       const struct python_frame *frame, struct code_definition *out)
 {
@@ -45,12 +61,15 @@ bool code_reader_code(const struct python_memory *memory, const struct python_de
 	                              : offsets->code_name;
 
 	if (python_memory_u64(memory, frame->code + offsets->object_type) != python->code_type ||
-	    python_memory_u32(memory, frame->code + offsets->code_first_line) != frame->first_line)
+	    python_memory_u32(memory, frame->code + offsets->code_first_line) !=
+	            frame->first_line ||
+	    (frame->tag != 0 && read_tag(memory, python, frame->code) != frame->tag))
 		return false;
 	memset(out, 0, sizeof(*out));
 	out->kind = CODE_DEFINITION_CODE;
 	out->version = python->version;
 	out->object = frame->code;
+	out->tag = frame->tag;
 	out->first_line = frame->first_line;
 	read_string(memory, python, python_memory_u64(memory, frame->code + name),
 	            &out->name_string, out->name, sizeof(out->name));

@@ -45,6 +45,30 @@ enum python_description_flag {
 	PYTHON_FREE_THREADED = 1 << 1, /* a build without the GIL */
 };
 
+/* One more word of what is hashed; every bit of it reaches every bit of the hash. */
+static inline __u64 python_mix(__u64 hash, __u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+	hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93ULL;
+	return hash ^ hash >> 32;
+}
+
+/*
+ * What tells a code object from others that were at its address before, hashed: where its
+ * name and its line table are, and its serial number (since 3.12) or its name's own hash.
+ * Never 0.
+ */
+static inline __u64 python_code_content(__u64 name, __u64 lines, __u64 serial)
+{
+	return python_mix(python_mix(name, lines), serial) | 1ULL << 63;
+}
+
+/* As much of it as is sent. */
+static inline __u32 python_code_tag(__u64 content)
+{
+	return (__u32)(content >> 32);
+}
+
 struct python_description {
 	__u64 runtime;         /* address of _PyRuntime */
 	__u64 code_type;       /* address of PyCode_Type */

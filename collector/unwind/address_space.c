@@ -15,6 +15,7 @@ struct address_space {
 	int64_t read_ns;       /* when maps was read last; 0: never */
 	int64_t read_until_ns; /* until when readings and mappings count, */
 	int64_t map_until_ns;  /* ahead of now by no more than a burst */
+	uint64_t opened;       /* modules, so far */
 	bool is_stale;         /* mappings were passed over: what is known may be otherwise */
 	struct perf_map *perf_map;
 	int64_t perf_map_ns; /* when it was looked for or read last; 0: never */
@@ -76,6 +77,7 @@ static void open_module(struct address_space *space, struct mapping *mapping,
 		module = NULL;
 	}
 	mapping->module = module;
+	space->opened += module != NULL;
 	if (mapping->kind == MAPPING_FILE && !module && is_memory(file->path))
 		mapping->kind = MAPPING_ANONYMOUS;
 }
@@ -253,24 +255,33 @@ const struct mapping *address_space_find(struct address_space *space, uint64_t a
 	return find(space, address);
 }
 
-bool address_space_is_trampoline(struct address_space *space, uint64_t return_address)
+static enum trampoline_state trampoline_of(const uint8_t *code, size_t length)
+{
+	if (length >= PERF_TRAMPOLINE_BYTES &&
+	    memcmp(code, PERF_TRAMPOLINE, PERF_TRAMPOLINE_BYTES) == 0)
+		return TRAMPOLINE_ROOM;
+	if (length >= PERF_TRAMPOLINE_PUSHES_BYTES &&
+	    memcmp(code, PERF_TRAMPOLINE_PUSHES, PERF_TRAMPOLINE_PUSHES_BYTES) == 0)
+		return TRAMPOLINE_PUSHES;
+	return TRAMPOLINE_NO;
+}
+
+enum trampoline_state address_space_trampoline(struct address_space *space, uint64_t return_address)
 {
 	struct mapping *mapping = find(space, return_address);
 	uint8_t code[PERF_TRAMPOLINE_BYTES];
 	size_t length;
 
 	if (!mapping || mapping->kind != MAPPING_ANONYMOUS)
-		return false;
+		return TRAMPOLINE_NO;
 	if (mapping->trampoline == TRAMPOLINE_NOT_ASKED) {
 		length = address_space_memory(space, return_address - PERF_TRAMPOLINE_RETURN, code,
 		                              sizeof(code));
-		if (length < sizeof(code))
-			return false;
-		mapping->trampoline = memcmp(code, PERF_TRAMPOLINE, sizeof(code)) == 0
-		                              ? TRAMPOLINE_YES
-		                              : TRAMPOLINE_NO;
+		if (length == 0)
+			return TRAMPOLINE_NO;
+		mapping->trampoline = trampoline_of(code, length);
 	}
-	return mapping->trampoline == TRAMPOLINE_YES;
+	return mapping->trampoline;
 }
 
 struct perf_map *address_space_perf_map(struct address_space *space)
@@ -291,6 +302,11 @@ const struct mapping *address_space_mappings(const struct address_space *space, 
 {
 	*out_count = space->mappings.count;
 	return space->mappings.items;
+}
+
+uint64_t address_space_opened(const struct address_space *space)
+{
+	return space->opened;
 }
 
 bool address_space_is_gone(const struct address_space *space)

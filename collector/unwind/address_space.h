@@ -57,14 +57,18 @@ const struct mapping *address_space_find(struct address_space *space, uint64_t a
 /* The same without reading. */
 const struct mapping *address_space_known(const struct address_space *space, uint64_t address);
 
-/* Whether a return address lies in a trampoline of python -X perf. */
-bool address_space_is_trampoline(struct address_space *space, uint64_t return_address);
+/* Whether a return address lies in a trampoline of python -X perf, and in which. */
+enum trampoline_state address_space_trampoline(struct address_space *space,
+                                               uint64_t return_address);
 
 /* Names of code made at run time, as new as they are now; NULL when there are none. */
 struct perf_map *address_space_perf_map(struct address_space *space);
 
 /* All of them, for parts that look for a file among them. */
 const struct mapping *address_space_mappings(const struct address_space *space, size_t *out_count);
+
+/* How many modules were opened for it so far; another number when there is a new one. */
+uint64_t address_space_opened(const struct address_space *space);
 
 /* Whether the process is known to have ended. */
 bool address_space_is_gone(const struct address_space *space);

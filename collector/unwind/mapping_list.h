@@ -21,8 +21,9 @@ enum mapping_kind {
 
 enum trampoline_state {
 	TRAMPOLINE_NOT_ASKED,
-	TRAMPOLINE_YES, /* what python -X perf makes */
 	TRAMPOLINE_NO,
+	TRAMPOLINE_ROOM,   /* what python -X perf makes, to 3.13 */
+	TRAMPOLINE_PUSHES, /* since: it keeps the frame pointer on the stack */
 };
 
 struct mapping {

@@ -149,8 +149,9 @@ static enum step step_by_row(struct walk *walk, struct native_frame *frame,
 	return STEP_ON;
 }
 
-/* A trampoline of python -X perf: it has pushed nothing but its own room. */
-static enum step step_by_trampoline(struct walk *walk, struct native_frame *frame)
+/* A trampoline of python -X perf: it has pushed nothing but its own room or the frame pointer. */
+static enum step step_by_trampoline(struct walk *walk, struct native_frame *frame,
+                                    enum trampoline_state trampoline)
 {
 	const uint64_t slot = frame->stack_pointer + PERF_TRAMPOLINE_FRAME;
 
@@ -159,6 +160,9 @@ static enum step step_by_trampoline(struct walk *walk, struct native_frame *fram
 	if (!stack_memory_read(&walk->memory, slot, ADDRESS_BYTES,
 	                       &walk->registers[REGISTER_RETURN_ADDRESS]))
 		return end_outside(walk, slot);
+	if (trampoline == TRAMPOLINE_PUSHES)
+		(void)stack_memory_read(&walk->memory, frame->stack_pointer, ADDRESS_BYTES,
+		                        &walk->registers[REGISTER_FRAME_POINTER]);
 	walk->registers[REGISTER_STACK_POINTER] = frame->frame_end;
 	walk->is_exact = false;
 	undo_return_probe(walk, frame->frame_end);
@@ -204,6 +208,7 @@ static enum step step(struct walk *walk)
 	struct native_frame *frame = &walk->out->frames[walk->out->count++];
 	const struct mapping *mapping;
 	const struct unwind_row *row = NULL;
+	enum trampoline_state trampoline = TRAMPOLINE_NO;
 
 	*frame = (struct native_frame){
 		.program_counter = pc,
@@ -226,8 +231,10 @@ static enum step step(struct walk *walk)
 	}
 	if (row)
 		return step_by_row(walk, frame, row);
-	if (!mapping->module && address_space_is_trampoline(walk->space, pc))
-		return step_by_trampoline(walk, frame);
+	if (!mapping->module)
+		trampoline = address_space_trampoline(walk->space, pc);
+	if (trampoline != TRAMPOLINE_NO)
+		return step_by_trampoline(walk, frame, trampoline);
 	return step_by_frame_pointer(walk, frame);
 }
 

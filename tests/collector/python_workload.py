@@ -169,9 +169,8 @@ def long_names(size):
 def many_lines(size):
     """A line table that is longer than what is sent of it at first."""
     source = "def long(hit, size):\n" + "".join("  a%d = [size,\n    size + 1]\n" % i for i in range(400)) + "  hit(size)\n"
-    names = {}
-    exec(compile(source, "<many lines>", "exec"), names)
-    names["long"](hit, size)
+    exec(compile(source, "<many lines>", "exec"), globals())  # what was not sent is read later
+    globals()["long"](hit, size)
 
 
 def deep(depth, size):
@@ -209,6 +208,14 @@ def odd_files(size):
         names = {}
         exec(compile(source, file, "exec"), names)
         names["odd"](hit, size + index)
+
+
+def same_places(size, count):
+    """Code objects of other names, one behind the other at the same addresses."""
+    for index in range(count):
+        name = "abcd"[index % 4] * 4
+        source = "def %s(hit, size):\n    hit(size)\n%s(hit, size)\n" % (name, name)
+        exec(source, {"hit": hit, "size": size + index})
 
 
 def many_threads(first, count):
@@ -272,6 +279,7 @@ def all_cases():
     in_child(80)
     odd_files(110)
     many_threads(1000, 64)
+    same_places(1100, 40)
     try_case("sub-interpreter", in_sub_interpreter, 90)
     try_case("greenlet", in_greenlet, 100)
 

@@ -194,6 +194,8 @@ static void stacks_are_those_that_interpreters_say(void **state)
 			compare(run, &pythons[i], sizes[j]);
 		for (uint64_t j = 0; j < 64; j++) /* each from a thread of its own */
 			compare(run, &pythons[i], 1000 + j);
+		for (uint64_t j = 0; j < 40; j++) /* code that is gone at once */
+			compare(run, &pythons[i], 1100 + j);
 		check_shape(run, &pythons[i]);
 		check_recursion(run);
 		check_skipped(run, &pythons[i], "sub-interpreter", (uint64_t[]){ 90, 0 });
@@ -233,8 +235,8 @@ static void trampolines_are_passed_through(void **state)
 			print_stack(seen);
 		assert_int_equal(seen->end, NATIVE_STACK_COMPLETE);
 		assert_int_equal(count_named(seen, NATIVE_MISSING_NAME), 0);
-		assert_int_equal(seen->entry_count, 33);
-		assert_int_equal(unlink(path), 0); /* it was really so */
+		assert_int_equal(seen->entry_count, 33); /* it was really so */
+		(void)unlink(path); /* it is elsewhere where the program has a root of its own */
 		python_run_fini(run);
 	}
 	assert_int_equal(unsetenv("PYTHONPERFSUPPORT"), 0);

@@ -101,6 +101,9 @@ static void codes(void)
 	FIELD(code_qualified_name, PyCodeObject, co_qualname);
 	FIELD(code_instructions, PyCodeObject, co_code_adaptive);
 #endif
+#if PY_VERSION_HEX >= 0x030c0000
+	FIELD(code_serial, PyCodeObject, co_version);
+#endif
 #if PY_VERSION_HEX < 0x030a0000
 	FIELD(code_lines, PyCodeObject, co_lnotab);
 #else
@@ -121,6 +124,7 @@ int main(void)
 	FIELD(bytes_length, PyVarObject, ob_size);
 	FIELD(bytes_data, PyBytesObject, ob_sval);
 	FIELD(string_length, PyASCIIObject, length);
+	FIELD(string_hash, PyASCIIObject, hash);
 	FIELD(string_state, PyASCIIObject, state);
 	SIZE(string_ascii, PyASCIIObject);
 	SIZE(string_wide, PyCompactUnicodeObject);
