@@ -3,6 +3,7 @@
  * measured. FIRST_INSTRUCTION decides how the kernel gets over the probed instruction:
  * `push %rbp` is emulated, `mov` is single-stepped.
  */
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,12 +14,11 @@ int bench_alloc(uint64_t *address, size_t bytes);
 int bench_free(uint64_t address);
 int cuInit(unsigned flags);
 
-static uint64_t next = UINT64_C(0x7f0000000000);
+static _Atomic uint64_t next = UINT64_C(0x7f0000000000);
 
 __attribute__((visibility("hidden"), used)) int bench_alloc(uint64_t *address, size_t bytes)
 {
-	*address = next;
-	next += bytes;
+	*address = atomic_fetch_add_explicit(&next, bytes, memory_order_relaxed);
 	return 0;
 }
 
