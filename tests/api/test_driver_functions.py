@@ -13,6 +13,9 @@ import harness
 
 from test_run import STUB, Run
 
+sys.path.insert(0, os.path.join(harness.TESTS, "collector"))
+import other_gadgets  # noqa: E402
+
 WORKLOAD = os.path.join(os.path.dirname(__file__), os.pardir, "collector", "driver_functions.py")
 CLASSES = ("device", "managed", "pinned", "registered", "vmm", "pool", "array", "graph")
 
@@ -98,6 +101,14 @@ class Functions(unittest.TestCase):
 
     def counts(self, before):
         return [now - then for now, then in zip(self.sums()[1:], before[1:])]
+
+
+class Comparison(unittest.TestCase):
+    def test_the_page_about_other_gadgets_is_current(self):
+        if not os.path.exists(STUB):
+            self.skipTest("VRAMSCOPE_STUB_DRIVER names no file")
+        with open(os.path.join(harness.ROOT, "docs", "inspektor-gadget.md"), encoding="utf-8") as page:
+            self.assertIn(other_gadgets.table(STUB), page.read())
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ driver_functions.py DRIVER: performs one step for each line of its standard inpu
      "alloc": {leaf frame: bytes},     allocated in the step, by the function that was called
      "live": {memory class: bytes},    of the process now; classes that hold nothing are left out
      "freed": bytes, "implicit": bytes, (not of registered memory: it is the host's before and after)
-     "failed": calls, "unknown_frees": calls}     in the step
+     "failed": calls, "unknown_frees": calls,     in the step
+     "calls": [[kind, function, bytes]]}          each that gave memory or took it back, in order
 
 Sizes are arithmetic on the arguments, as CUDA's headers and the collector specification 2.3 have it. Layouts are CUDA 13.0's.
 """
@@ -28,14 +29,16 @@ class Books:
         self.begin()
 
     def begin(self):
-        self.step = {"alloc": {}, "freed": 0, "implicit": 0, "failed": 0, "unknown_frees": 0}
+        self.step = {"alloc": {}, "freed": 0, "implicit": 0, "failed": 0, "unknown_frees": 0, "calls": []}
 
     def allocated(self, function, size, memory_class):
+        self.step["calls"].append(["alloc", function, size])
         self.step["alloc"][function] = self.step["alloc"].get(function, 0) + size
         if memory_class != "graph":  # its memory comes and goes with launches
             self.live[memory_class] = self.live.get(memory_class, 0) + size
 
-    def gone(self, size, memory_class, how="freed"):
+    def gone(self, size, memory_class, function, how="freed"):
+        self.step["calls"].append(["free", function, size])
         self.live[memory_class] -= size
         if memory_class != "registered":
             self.step[how] += size
@@ -197,7 +200,7 @@ class Steps:
     def give_back(self):
         for free, size, memory_class, arguments in self.undo:
             self.driver.must(free, *arguments)
-            self.books.gone(size, memory_class)
+            self.books.gone(size, memory_class, free)
         self.undo = []
 
     # ---- physical memory, as it is used ----
@@ -228,7 +231,7 @@ class Steps:
         for i, handle in enumerate(self.handles):
             self.unmap(self.base + i * 2 * MIB, 2 * MIB)
             self.driver.must("cuMemRelease", handle)
-            self.books.gone(2 * MIB, "vmm")
+            self.books.gone(2 * MIB, "vmm", "cuMemRelease")
 
     def pool_grows(self):
         """As llama.cpp's pool: the handle goes at once, the mapping keeps the memory."""
@@ -241,7 +244,7 @@ class Steps:
     def pool_goes(self):
         """One unmapping of everything that was mapped in pieces."""
         self.unmap(self.base, 12 * MIB)
-        self.books.gone(12 * MIB, "vmm")
+        self.books.gone(12 * MIB, "vmm", "cuMemUnmap")
 
     def sleeps(self):
         """As vLLM's sleep mode: the addresses stay, the memory goes; then it is there again."""
@@ -251,7 +254,7 @@ class Steps:
             self.map(self.base, 8 * MIB, handle)
             self.unmap(self.base, 8 * MIB)
             self.driver.must("cuMemRelease", handle)
-            self.books.gone(8 * MIB, "vmm")
+            self.books.gone(8 * MIB, "vmm", "cuMemRelease")
 
     def retains(self):
         """As NCCL frees: the handle from the address, a reference each."""
@@ -266,7 +269,7 @@ class Steps:
 
     def releases(self):
         self.driver.must("cuMemRelease", u64(self.kept))
-        self.books.gone(2 * MIB, "vmm")
+        self.books.gone(2 * MIB, "vmm", "cuMemRelease")
 
     # ---- what fails ----
 
@@ -325,14 +328,14 @@ class Steps:
         for end in ("cuCtxDestroy_v2", "cuCtxDestroy"):
             context, size = self.contexts_made.pop()
             self.driver.must(end, context)
-            self.books.gone(size, "device", "implicit")
+            self.books.gone(size, "device", end, "implicit")
 
     def last_context_ends(self):
         for _ in range(2):
             context, size = self.contexts_made.pop()
             self.driver.must("cuCtxDestroy_v2", context)
-            self.books.gone(size, "device", "implicit")
-        self.books.gone(700, "pinned", "implicit")
+            self.books.gone(size, "device", "cuCtxDestroy_v2", "implicit")
+        self.books.gone(700, "pinned", "cuCtxDestroy_v2", "implicit")
 
     def primary(self):
         """Retained twice: the first release ends nothing."""
@@ -343,7 +346,7 @@ class Steps:
             self.books.allocated("cuMemAlloc_v2", 600, "device")
             self.driver.must("cuDevicePrimaryCtxRelease_v2", 0)
             self.driver.must(release, 0)
-            self.books.gone(600, "device", "implicit")
+            self.books.gone(600, "device", release, "implicit")
 
     def runtime(self):
         """A runtime may hold the primary context by ways that are not seen; a reset ends it all the same."""
@@ -355,11 +358,11 @@ class Steps:
 
     def reset(self):
         self.driver.must("cuDevicePrimaryCtxReset_v2", 0)
-        self.books.gone(800, "device", "implicit")
+        self.books.gone(800, "device", "cuDevicePrimaryCtxReset_v2", "implicit")
         self.driver.out("cuMemAlloc_v2", self.size_t(900))
         self.books.allocated("cuMemAlloc_v2", 900, "device")
         self.driver.must("cuDevicePrimaryCtxReset", 0)
-        self.books.gone(900, "device", "implicit")
+        self.books.gone(900, "device", "cuDevicePrimaryCtxReset", "implicit")
 
 
 STEPS = ("linear", "give_back", "pitched", "give_back", "registered", "give_back", "arrays", "give_back", "physical", "give_back",
