@@ -25,7 +25,8 @@
 #include "tests/unit/collector/fake_source.h"
 #include "tests/unit/collector/live/live_fixture.h"
 
-#define ANSWER_MAX ((size_t)4 << 20)
+#define ANSWER_MAX  ((size_t)4 << 20)
+#define INTERVAL_NS (3600 * NS_PER_S)
 
 struct fixture {
 	char folder[64];
@@ -62,6 +63,14 @@ static void pass_over(void)
 	/* the test ends when it likes */
 }
 
+/* Right behind a multiple of the interval: whatever a test does, it has one tick, its last. */
+static void begin_interval(void)
+{
+	const int64_t now_ns = clock_unix_ns();
+
+	clock_warp_unix(now_ns - now_ns % INTERVAL_NS + NS_PER_S, 1);
+}
+
 static int set_up(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
@@ -70,6 +79,7 @@ static int set_up(void **state)
 	char path[128];
 	int link[2];
 
+	begin_interval();
 	(void)snprintf(fixture->folder, sizeof(fixture->folder), "/tmp/collected-XXXXXX");
 	assert_non_null(mkdtemp(fixture->folder));
 	fixture->options = options_new();
@@ -123,7 +133,7 @@ static void collect(struct fixture *fixture, struct fake_source *source)
 {
 	struct push_queue *queue = push_queue_new(&(struct push_queue_options){
 		.transport = link_sender_transport(fixture->sender),
-		.max_bytes = (size_t)64 << 20,
+		.backlog = { .memory_bytes = (size_t)64 << 20 },
 		.retry_first_ns = NS_PER_MS,
 		.retry_most_ns = NS_PER_S,
 		.last_moments_ns = 60 * NS_PER_S,
@@ -133,7 +143,7 @@ static void collect(struct fixture *fixture, struct fake_source *source)
 
 	assert_int_equal(collector_open(
 				 &(struct collector_options){
-					 .interval_ns = 15 * NS_PER_S,
+					 .interval_ns = INTERVAL_NS,
 					 .service_suffix = "-gpu",
 					 .cluster = "default",
 					 .hostname = "box",
