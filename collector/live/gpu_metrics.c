@@ -410,10 +410,14 @@ void gpu_metrics_format_down(struct strbuf *out)
 void gpu_metrics_format_pushes(const struct push_health *health, struct strbuf *out)
 {
 	const struct metrics_text text = { .out = out };
+	const struct named_count waiting[] = {
+		{ "memory", health->waiting_in_memory },
+		{ "spool", health->waiting_in_spool },
+	};
 
 	put_named(&text, GPU_METRIC_PUSHES, "outcome", health->outcomes, health->outcome_count);
 	put_family(&text, GPU_METRIC_PUSH_BYTES, health->waiting_bytes);
-	put_family(&text, GPU_METRIC_PUSHES_WAITING, health->waiting);
+	put_named(&text, GPU_METRIC_PUSHES_WAITING, "place", waiting, ARRAY_LENGTH(waiting));
 	put_family(&text, GPU_METRIC_PUSH_AGE, health->oldest_age_s);
 	put_named(&text, GPU_METRIC_PUSH_DROPS, "reason", health->drops, health->drop_count);
 	if (!health->has_spool)

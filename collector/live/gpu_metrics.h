@@ -62,8 +62,9 @@ struct push_health {
 	size_t outcome_count;
 	const struct named_count *drops; /* by reason */
 	size_t drop_count;
-	uint64_t waiting;
-	uint64_t waiting_bytes;
+	uint64_t waiting_in_memory;
+	uint64_t waiting_in_spool;
+	uint64_t waiting_bytes; /* of both */
 	uint64_t oldest_age_s;
 	uint64_t spool_bytes;
 	bool has_spool;

@@ -107,7 +107,8 @@ static void add_spool(const struct push_backlog *backlog, struct push_backlog_co
 	counts->dropped[PUSH_DROP_SPOOL_FULL] += spool.dropped_full;
 	counts->dropped[PUSH_DROP_TOO_OLD] += spool.dropped_old;
 	counts->dropped[PUSH_DROP_DAMAGED] += spool.dropped_damaged;
-	counts->waiting += spool.waiting + (spool.held_bytes > 0);
+	counts->spool_waiting = spool.waiting + (spool.held_bytes > 0);
+	counts->waiting += counts->spool_waiting;
 	counts->spool_bytes = spool.waiting_bytes + spool.held_bytes;
 	counts->waiting_bytes += counts->spool_bytes;
 	counts->oldest_unix_ns = spool.oldest_unix_ns;

@@ -51,7 +51,8 @@ struct push_backlog_counts {
 	uint64_t dropped[PUSH_DROP_COUNT];
 	size_t waiting;
 	size_t waiting_bytes; /* in memory, and on disk */
-	uint64_t spool_bytes; /* of these, on disk */
+	size_t spool_waiting; /* of these, on disk */
+	uint64_t spool_bytes;
 	int64_t oldest_unix_ns;
 	bool is_spooling; /* the spool takes what comes */
 };

@@ -54,7 +54,7 @@ static void make_room(struct push_spool *spool)
 		spool->first = 0;
 		return;
 	}
-	spool->capacity = spool->capacity ? spool->capacity * 2 : ENTRIES_FIRST;
+	spool->capacity *= 2;
 	spool->entries = mem_resize(spool->entries, spool->capacity, sizeof(*spool->entries));
 }
 
@@ -168,12 +168,13 @@ int push_spool_open(const struct push_spool_options *options, struct push_spool 
 
 	spool->options = options;
 	spool->folder = (struct spool_folder){ -1, -1 };
+	spool->capacity = ENTRIES_FIRST;
+	spool->entries = mem_zalloc(spool->capacity, sizeof(*spool->entries));
 	pthread_mutex_init(&spool->mutex, NULL);
 	if (spool_folder_open(options->path, &spool->folder, err) < 0 ||
 	    spool_folder_list(&spool->folder, found, spool, err) < 0)
 		return -1;
-	if (spool->counts.waiting > 0)
-		qsort(spool->entries, spool->counts.waiting, sizeof(*spool->entries), by_sequence);
+	qsort(spool->entries, spool->counts.waiting, sizeof(*spool->entries), by_sequence);
 	drop_superfluous(spool, 0);
 	*out = TAKE(spool);
 	return 0;
