@@ -11,20 +11,20 @@ struct ipc_handle {
 	char bytes[64];
 };
 
-int cuArrayCreate_v2(void **array, const void *description);
-int cuArrayCreate(void **array, const void *description);
-int cuArray3DCreate_v2(void **array, const void *description);
-int cuArray3DCreate(void **array, const void *description);
-int cuArrayDestroy(void *array);
+int cuArrayCreate_v2(void **object, const void *description);
+int cuArrayCreate(void **object, const void *description);
+int cuArray3DCreate_v2(void **object, const void *description);
+int cuArray3DCreate(void **object, const void *description);
+int cuArrayDestroy(void *object);
 int cuMipmappedArrayCreate(void **array, const void *description, unsigned int levels);
-int cuMipmappedArrayDestroy(void *array);
+int cuMipmappedArrayDestroy(void *object);
 int cuIpcOpenMemHandle_v2(uint64_t *address, struct ipc_handle handle, unsigned int flags);
 int cuIpcOpenMemHandle(uint64_t *address, struct ipc_handle handle, unsigned int flags);
 int cuIpcCloseMemHandle(uint64_t address);
-int cuImportExternalMemory(void **memory, const void *description);
+int cuImportExternalMemory(void **object, const void *description);
 int cuExternalMemoryGetMappedBuffer(uint64_t *address, void *memory, const void *description);
 int cuExternalMemoryGetMappedMipmappedArray(void **array, void *memory, const void *description);
-int cuDestroyExternalMemory(void *memory);
+int cuDestroyExternalMemory(void *object);
 
 static int make(void **object, const char *function)
 {
