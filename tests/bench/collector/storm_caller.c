@@ -127,8 +127,8 @@ int main(int argc, char **argv)
 	if (threads == 0 || threads > THREADS_MAX)
 		return 2;
 	while (fgets(line, sizeof(line), stdin)) {
-		char *rest = strchr(line, ' ');
-		const uint64_t first = rest ? strtoull(rest, &rest, 10) : 0;
+		char *rest = line + strcspn(line, " ");
+		const uint64_t first = strtoull(rest, &rest, 10);
 
 		if (strncmp(line, "storm ", 6) == 0)
 			storm(threads, first, strtoull(rest, NULL, 10));
