@@ -2,16 +2,32 @@
 
 #include <assert.h>
 
-bool budget_take(struct budget *budget, size_t bytes)
+static bool take(struct budget *budget, size_t limit, size_t bytes)
 {
 	size_t used = atomic_load_explicit(&budget->used, memory_order_relaxed);
 
 	do {
-		if (bytes > budget->limit || used > budget->limit - bytes)
+		if (bytes > limit || used > limit - bytes)
 			return false;
 	} while (!atomic_compare_exchange_weak_explicit(
 		&budget->used, &used, used + bytes, memory_order_relaxed, memory_order_relaxed));
 	return true;
+}
+
+/* Up to as much as is left of the whole, once it is taken from there too. */
+static bool take_share(struct budget *share, size_t bytes)
+{
+	if (!budget_take(share->whole, bytes))
+		return false;
+	if (take(share, share->whole->limit - budget_used(share->whole), bytes))
+		return true;
+	budget_give(share->whole, bytes);
+	return false;
+}
+
+bool budget_take(struct budget *budget, size_t bytes)
+{
+	return budget->whole ? take_share(budget, bytes) : take(budget, budget->limit, bytes);
 }
 
 void budget_give(struct budget *budget, size_t bytes)
@@ -20,4 +36,6 @@ void budget_give(struct budget *budget, size_t bytes)
 
 	assert(before >= bytes);
 	(void)before;
+	if (budget->whole)
+		budget_give(budget->whole, bytes);
 }

@@ -16,15 +16,28 @@
 struct budget {
 	size_t limit;
 	_Atomic size_t used;
+	struct budget *whole; /* that it is a share of, or NULL */
 };
 
 static inline void budget_init(struct budget *budget, size_t limit)
 {
 	budget->limit = limit;
+	budget->whole = NULL;
 	atomic_init(&budget->used, 0);
 }
 
-/* True when `bytes` more fitted below the limit; then they count as used. */
+/*
+ * One of many shares of a whole, which outlives it. A share may take as much as is left of
+ * the whole: one alone gets half, of two each gets a third, and whoever comes later always
+ * finds something.
+ */
+static inline void budget_init_share(struct budget *budget, struct budget *whole)
+{
+	budget_init(budget, whole->limit);
+	budget->whole = whole;
+}
+
+/* True when `bytes` more fitted below the limit; then they count as used, of the whole too. */
 bool budget_take(struct budget *budget, size_t bytes);
 
 void budget_give(struct budget *budget, size_t bytes);

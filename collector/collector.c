@@ -16,7 +16,7 @@
 #include "collector/live/gpu_device.h"
 #include "collector/live/tick_clock.h"
 
-#define STACK_BYTES_USUAL    ((size_t)64 << 20)
+#define STACK_BYTES_USUAL    ((size_t)128 << 20)
 #define BLOCK_BYTES_USUAL    ((size_t)256 << 20)
 #define PEAK_WINDOW_USUAL_NS (300 * NS_PER_S)
 #define METRICS_MAX          ((size_t)32 << 20)
@@ -52,14 +52,16 @@ struct collector {
 
 /* ---- events ---- */
 
-static uint32_t stack_of(struct collector *collector, const struct cuda_event *event, size_t size)
+static uint32_t stack_of(struct collector *collector, struct gpu_process *process,
+                         const struct cuda_event *event, size_t size)
 {
 	struct frame_list callers;
 
 	if (event->kind != CUDA_EVENT_ALLOC && event->kind != CUDA_EVENT_FAILED)
 		return stack_lost((enum cuda_function_id)event->function);
 	callers = call_stacks_make(collector->stacks, event, size);
-	return stack_table_add(collector->table, (enum cuda_function_id)event->function, &callers);
+	return stack_table_add(collector->table, (enum cuda_function_id)event->function, &callers,
+	                       &process->stack_bytes);
 }
 
 /* When a call was, on the wall clock. */
@@ -82,7 +84,7 @@ static void book(struct collector *collector, const struct cuda_event *event, si
 	process = gpu_process_table_get(collector->processes, event);
 	if (!process)
 		return;
-	stack = stack_of(collector, event, size);
+	stack = stack_of(collector, process, event, size);
 	gpu_account_book(&process->account, event, stack);
 	memory_tick_see(collector->tick, process, event, stack, unix_of(collector, event));
 	if (process->end_mono_ns != 0) /* it came behind the end: what it gave is gone too */
@@ -98,7 +100,7 @@ static void take_end(struct collector *collector, const struct cuda_event *event
 	if (event->kind == CUDA_EVENT_EXEC) {
 		call_stacks_execed(collector->stacks, event->tgid);
 		if (process)
-			gpu_process_table_exec(collector->processes, process);
+			gpu_process_table_exec(collector->processes, process, event->time_ns);
 		return;
 	}
 	call_stacks_end(collector->stacks, event->tgid, event->process_start_ns);

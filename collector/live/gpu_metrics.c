@@ -368,7 +368,7 @@ static void choose_processes(struct metrics_text *text, struct gpu_process_table
 		struct gpu_process *process = gpu_process_table_at(processes, i);
 		bool is_new;
 
-		if (process->identity.is_late)
+		if (process->identity.is_late || process->is_former)
 			continue;
 		(void)id_map_add(&seen, hash128(0, &process->tgid, sizeof(process->tgid)), &is_new);
 		if (is_new)

@@ -15,6 +15,7 @@ struct gpu_process_table {
 	size_t capacity;
 	uint64_t refused_events;
 	uint64_t unnamed;
+	size_t former_programs;
 	struct account_oddities forgotten; /* of processes that are gone */
 };
 
@@ -41,6 +42,7 @@ static void free_process(struct gpu_process *process)
 {
 	gpu_account_fini(&process->account);
 	process_identity_fini(&process->identity);
+	free(process->share);
 	free(process);
 }
 
@@ -98,6 +100,14 @@ struct gpu_process *gpu_process_table_find(struct gpu_process_table *table, uint
 	return id == ID_MAP_NONE ? NULL : table->all[id];
 }
 
+/* Each process may have as much as is left for all: none takes what others need. */
+static void open_account(struct gpu_process_table *table, struct gpu_process *process)
+{
+	process->share = mem_zalloc(1, sizeof(*process->share));
+	budget_init_share(process->share, &table->budget);
+	gpu_account_init(&process->account, process->share);
+}
+
 struct gpu_process *gpu_process_table_get(struct gpu_process_table *table,
                                           const struct cuda_event *event)
 {
@@ -115,7 +125,7 @@ struct gpu_process *gpu_process_table_get(struct gpu_process_table *table,
 	process->start_ns = event->process_start_ns;
 	process->first_ns = event->time_ns;
 	read_identity(table, process, event->comm);
-	gpu_account_init(&process->account, &table->budget);
+	open_account(table, process);
 	append(table, process);
 	return process;
 }
@@ -144,11 +154,54 @@ void gpu_process_end(struct gpu_process *process, int64_t now_mono_ns)
 	gpu_account_close(&process->account);
 }
 
-void gpu_process_table_exec(struct gpu_process_table *table, struct gpu_process *process)
+/* Whether there is something that the next tick would tell. */
+static bool has_news(const struct gpu_process *process)
+{
+	const struct gpu_account *account = &process->account;
+
+	for (uint32_t i = 0; i < memory_sums_count(&account->sums); i++)
+		if (memory_sums_at(&account->sums, i)->alloc_objects > 0)
+			return true;
+	return account->failure_count > 0;
+}
+
+/*
+ * The program that a process has left: its books and its name, under a start that no process
+ * has. What the kernel counts goes on.
+ */
+static void leave_program(struct gpu_process_table *table, struct gpu_process *process,
+                          uint64_t time_ns)
+{
+	struct gpu_process *former = mem_zalloc(1, sizeof(*former));
+
+	*former = *process;
+	former->start_ns = time_ns;
+	former->is_former = true;
+	former->is_settled = true;
+	former->has_counters = false;
+	former->end_mono_ns = 1; /* long ago: nothing is to be seen of it behind its tick */
+	append(table, former);
+	table->former_programs++;
+	process->identity = (struct process_identity){ 0 };
+	open_account(table, process);
+	memcpy(process->account.counted, former->account.counted, sizeof(process->account.counted));
+	memcpy(process->account.deficit, former->account.deficit, sizeof(process->account.deficit));
+	memset(process->shown_free_bytes, 0, sizeof(process->shown_free_bytes));
+	memset(process->shown_free_calls, 0, sizeof(process->shown_free_calls));
+	process->told_peak_bytes = 0;
+	process->first_ns = time_ns;
+}
+
+void gpu_process_table_exec(struct gpu_process_table *table, struct gpu_process *process,
+                            uint64_t time_ns)
 {
 	static const char no_comm[COMM_BYTES];
 
 	gpu_account_close(&process->account);
+	if (has_news(process) && table->former_programs < FORMER_PROGRAMS_MAX &&
+	    table->ids.count < GPU_PROCESSES_MAX &&
+	    !gpu_process_table_find(table, process->tgid, time_ns))
+		leave_program(table, process, time_ns);
 	read_identity(table, process, no_comm);
 }
 
@@ -172,6 +225,9 @@ void gpu_process_table_forget(struct gpu_process_table *table, int64_t before_mo
 {
 	const uint32_t count = table->ids.count;
 
+	/* thousands that ended a moment ago must not keep out those that come */
+	if (count > GPU_PROCESSES_MAX / 2)
+		before_mono_ns = INT64_MAX;
 	id_map_reset(&table->ids);
 	for (uint32_t i = 0; i < count; i++) {
 		struct gpu_process *process = table->all[i];
@@ -181,6 +237,7 @@ void gpu_process_table_forget(struct gpu_process_table *table, int64_t before_mo
 			append(table, process);
 			continue;
 		}
+		table->former_programs -= process->is_former;
 		add_oddities(&table->forgotten, &process->account.oddities);
 		free_process(process);
 	}

@@ -4,7 +4,8 @@
  * Shape    a process is a thread group and its start: ids that are used again are others.
  *          Its names are read at its first sight and stay, so that series do not flap; until
  *          its pod is known, or has been waited for, it is not published.
- *          One that has ended stays for some time, so that its last frees are seen.
+ *          One that has ended stays for some time, so that its last frees are seen. One
+ *          that runs exec begins anew, and its former program ends as a process of its own.
  * Units    times of starts are those of events (boot-time clock), those of ends of the
  *          monotonic clock, when the end was booked.
  * Errors   gpu_process_table_get() says NULL when there are GPU_PROCESSES_MAX; counted.
@@ -18,10 +19,13 @@
 #include "collector/identity/process_identity.h"
 #include "collector/live/gpu_account.h"
 
-#define GPU_PROCESSES_MAX 8192 /* as many as the programs in the kernel know */
+#define GPU_PROCESSES_MAX   8192 /* as many as the programs in the kernel know */
+#define FORMER_PROGRAMS_MAX 256  /* in one tick */
 
 struct gpu_process {
 	struct gpu_account account;
+	struct budget *share; /* of the table's memory: what its account takes */
+	size_t stack_bytes;   /* that its stacks took in the stack table, since that was made */
 	/*
 	 * by host_raw, what metrics have shown: a free that is undone later must not take a
 	 * counter back
@@ -43,6 +47,7 @@ struct gpu_process {
 	bool has_exited;                  /* the kernel says so */
 	bool is_settled;                  /* ended, and the kernel's last counters are booked */
 	bool is_published;                /* its end was part of a tick */
+	bool is_former;                   /* the program before an exec, for its last tick */
 	int64_t seen_mono_ns;             /* when its names were asked for first */
 	struct process_identity identity; /* while it is late, nothing of it is published */
 };
@@ -76,8 +81,13 @@ struct gpu_process *gpu_process_table_at(const struct gpu_process_table *table, 
 /* Everything live is implicitly freed; twice is once. */
 void gpu_process_end(struct gpu_process *process, int64_t now_mono_ns);
 
-/* It runs another program: what lived is freed, and it has another name. */
-void gpu_process_table_exec(struct gpu_process_table *table, struct gpu_process *process);
+/*
+ * It runs another program since then: what lived is freed, and it has another name. What the
+ * former program did and nobody was told yet is told under its own name; of more than
+ * FORMER_PROGRAMS_MAX under the new one's.
+ */
+void gpu_process_table_exec(struct gpu_process_table *table, struct gpu_process *process,
+                            uint64_t time_ns);
 
 /*
  * Asks again for names that are late. What has been waited for longer than
@@ -85,7 +95,7 @@ void gpu_process_table_exec(struct gpu_process_table *table, struct gpu_process 
  */
 void gpu_process_table_settle(struct gpu_process_table *table, int64_t now_mono_ns);
 
-/* Forgets what was published and has ended before that time. */
+/* Forgets what was published and has ended before that time; at once in a table half full. */
 void gpu_process_table_forget(struct gpu_process_table *table, int64_t before_mono_ns);
 
 struct gpu_process_usage {

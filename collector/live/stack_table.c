@@ -7,10 +7,14 @@
 #include "base/utf8.h"
 #include "base/uuid.h"
 
-#define SHRINK_MIN  4096 /* stacks: smaller tables are not worth the work (a guess) */
-#define SCRATCH_MAX ((size_t)64 << 10)
-#define KEEP_INNER  500 /* frames of a stack that is too deep, the driver's included */
-#define KEEP_OUTER  (STACK_DEPTH_MAX - KEEP_INNER - 1)
+#define SHRINK_MIN   4096 /* stacks: smaller tables are not worth the work (a guess) */
+#define SCRATCH_MAX  ((size_t)64 << 10)
+#define ID_BYTES     24 /* in a map of ids, about */
+#define STRING_BYTES (sizeof(struct str) + ID_BYTES)
+#define FRAME_BYTES  (sizeof(struct stack_frame) + ID_BYTES)
+#define NODE_BYTES   (sizeof(struct stack_node) + ID_BYTES)
+#define KEEP_INNER   500 /* frames of a stack that is too deep, the driver's included */
+#define KEEP_OUTER   (STACK_DEPTH_MAX - KEEP_INNER - 1)
 
 struct stack_table {
 	size_t limit_bytes;
@@ -242,28 +246,94 @@ static bool has_room(const struct stack_table *table)
 	       table->node_ids.count < ID_MAP_MAX - FRAMES_MAX;
 }
 
-uint32_t stack_table_add(struct stack_table *table, enum cuda_function_id function,
-                         const struct frame_list *callers)
+/* What is stored, without the room that arrays have beyond it. */
+static size_t stored_bytes(const struct stack_table *table)
 {
-	const size_t count = callers ? callers->count : 0;
-	const bool is_deep = count + 1 > STACK_DEPTH_MAX;
+	return table->string_room + table->string_ids.count * STRING_BYTES +
+	       table->frame_ids.count * FRAME_BYTES + table->node_ids.count * NODE_BYTES;
+}
+
+/*
+ * Whoever has stored as much as there is room for stores no more. What all may store together
+ * is so much that the room for it, doubled and doubled again, is still within has_room().
+ */
+static bool has_share(const struct stack_table *table, size_t share)
+{
+	const size_t stored = stored_bytes(table);
+	const size_t limit = table->limit_bytes / 8;
+
+	return stored < limit && share <= limit - stored;
+}
+
+/* Of a stack that is too deep: frame `i` from the leaf is not one of the ends. */
+static bool is_in_middle(size_t i, size_t count)
+{
+	return count + 1 > STACK_DEPTH_MAX && i >= KEEP_INNER - 1 && i < count - KEEP_OUTER;
+}
+
+static uint32_t add_stack(struct stack_table *table, enum cuda_function_id function,
+                          const struct frame_list *callers)
+{
 	uint32_t node = STACK_NONE;
 
-	if (count == 0)
-		return stack_lost(function);
-	if (!has_room(table)) {
-		table->overflows++;
-		return stack_lost(function);
-	}
-	for (size_t i = count; i-- > 0;) {
-		if (is_deep && i >= KEEP_INNER - 1 && i < count - KEEP_OUTER) {
-			if (i == KEEP_INNER - 1)
-				node = intern_node(table, node, table->omitted_frame);
-			continue;
-		}
-		node = intern_node(table, node, intern_frame(table, &callers->frames[i]));
+	for (size_t i = callers->count; i-- > 0;) {
+		if (!is_in_middle(i, callers->count))
+			node = intern_node(table, node, intern_frame(table, &callers->frames[i]));
+		else if (i == KEEP_INNER - 1)
+			node = intern_node(table, node, table->omitted_frame);
 	}
 	return intern_node(table, node, table->function_frames[function]);
+}
+
+static uint32_t find_node(const struct stack_table *table, uint32_t parent, uint32_t frame)
+{
+	const uint32_t pair[] = { parent, frame };
+
+	return frame == ID_MAP_NONE
+	               ? ID_MAP_NONE
+	               : id_map_find(&table->node_ids, hash128(table->key, pair, sizeof(pair)));
+}
+
+/* The stack if it is there already, or the lost one. */
+static uint32_t find_stack(struct stack_table *table, enum cuda_function_id function,
+                           const struct frame_list *callers)
+{
+	uint32_t node = STACK_NONE;
+
+	for (size_t i = callers->count; i-- > 0;) {
+		uint32_t frame = table->omitted_frame;
+
+		if (is_in_middle(i, callers->count) && i != KEEP_INNER - 1)
+			continue;
+		if (!is_in_middle(i, callers->count))
+			frame = id_map_find(&table->frame_ids,
+			                    frame_key(table, &callers->frames[i]));
+		node = find_node(table, node, frame);
+		if (node == ID_MAP_NONE)
+			break;
+	}
+	if (node != ID_MAP_NONE)
+		node = find_node(table, node, table->function_frames[function]);
+	if (node != ID_MAP_NONE)
+		return node;
+	table->overflows++;
+	return stack_lost(function);
+}
+
+uint32_t stack_table_add(struct stack_table *table, enum cuda_function_id function,
+                         const struct frame_list *callers, size_t *share)
+{
+	const size_t before = stored_bytes(table);
+	uint32_t stack;
+
+	if (!callers || callers->count == 0)
+		return stack_lost(function);
+	if (!has_room(table) || (share && !has_share(table, *share)))
+		return find_stack(table, function, callers);
+	stack = add_stack(table, function, callers);
+	if (share)
+		*share += stored_bytes(table) - before;
+	return stack;
 }
 
 size_t stack_table_count(const struct stack_table *table)

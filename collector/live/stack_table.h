@@ -66,9 +66,13 @@ DEFINE_FREEP(stack_table)
 /*
  * The stack of a call of `function` with these callers, leaf first. Where it is deeper
  * than STACK_DEPTH_MAX its middle is left out, and a frame says so.
+ *
+ * `share` is what whoever calls has stored so far, and grows; NULL: nobody counts. It may
+ * be as much as there is still room for, so however many stacks one makes, something is
+ * left. A stack that is there already is found in any case.
  */
 uint32_t stack_table_add(struct stack_table *table, enum cuda_function_id function,
-                         const struct frame_list *callers);
+                         const struct frame_list *callers, size_t *share);
 
 size_t stack_table_count(const struct stack_table *table);
 const struct stack_node *stack_table_node(const struct stack_table *table, uint32_t stack);

@@ -40,6 +40,38 @@ static void sums_that_would_wrap_are_refused(void **state)
 	assert_false(budget_take(&budget, 1));
 }
 
+static size_t take_all(struct budget *budget)
+{
+	size_t taken = 0;
+
+	while (budget_take(budget, 1))
+		taken++;
+	return taken;
+}
+
+static void shares_leave_something(void **state)
+{
+	struct budget whole;
+	struct budget shares[3];
+
+	(void)state;
+	budget_init(&whole, 1000);
+	for (size_t i = 0; i < ARRAY_LENGTH(shares); i++)
+		budget_init_share(&shares[i], &whole);
+	assert_int_equal(take_all(&shares[0]), 500); /* and 500 are left */
+	assert_int_equal(take_all(&shares[1]), 250);
+	assert_int_equal(take_all(&shares[2]), 125);
+	assert_int_equal(budget_used(&whole), 875);
+	assert_true(budget_take(&whole, 125)); /* it is no share itself */
+	budget_give(&whole, 125);
+	budget_give(&shares[0], 500);
+	assert_int_equal(budget_used(&shares[0]), 0);
+	assert_int_equal(take_all(&shares[1]), 437 - 250); /* half of what is not the third's */
+	budget_give(&shares[1], 437);
+	budget_give(&shares[2], 125);
+	assert_int_equal(budget_used(&whole), 0);
+}
+
 /* Takes and gives; returns how often the budget was seen past its limit. */
 static void *take_and_give(void *context)
 {
@@ -78,6 +110,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_says_no_past_the_limit_and_changes_nothing),
 		cmocka_unit_test(sums_that_would_wrap_are_refused),
+		cmocka_unit_test(shares_leave_something),
 		cmocka_unit_test(threads_never_take_more_than_the_limit),
 	};
 

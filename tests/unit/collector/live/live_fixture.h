@@ -60,7 +60,7 @@ static inline uint32_t stack_of(struct stack_table *table, const char *const *na
 			                    .kind = FUNCTION_NATIVE,
 			                    .module = STR("/opt/app"),
 			                    .address = 0x1000 + i };
-	return stack_table_add(table, CU_MEM_ALLOC_V2, &list);
+	return stack_table_add(table, CU_MEM_ALLOC_V2, &list, NULL);
 }
 
 #define STACK_OF(table, ...)                                    \

@@ -120,7 +120,7 @@ static void call_all(struct fixture *fixture)
 		struct cuda_event event = alloc_event((i + 1) << 12, bytes);
 
 		event.function = functions[i];
-		take(fixture, event, stack_table_add(fixture->stacks, functions[i], &nobody));
+		take(fixture, event, stack_table_add(fixture->stacks, functions[i], &nobody, NULL));
 	}
 }
 

@@ -79,7 +79,7 @@ static void a_frame_is_all_that_is_known_of_it(void **state)
 	for (size_t i = 0; i < ARRAY_LENGTH(frames); i++) {
 		const struct frame_list list = { &frames[i], 1 };
 
-		stacks[i] = stack_table_add(table, CU_MEM_ALLOC_V2, &list);
+		stacks[i] = stack_table_add(table, CU_MEM_ALLOC_V2, &list, NULL);
 		for (size_t j = 0; j < i; j++)
 			assert_int_not_equal(stacks[i], stacks[j]);
 	}
@@ -88,7 +88,7 @@ static void a_frame_is_all_that_is_known_of_it(void **state)
 static void what_is_not_known_is_a_lost_stack(void **state)
 {
 	CLEANUP(stack_table_freep) struct stack_table *table = stack_table_new(1 << 20);
-	const uint32_t lost = stack_table_add(table, CU_MEM_ALLOC_V2, NULL);
+	const uint32_t lost = stack_table_add(table, CU_MEM_ALLOC_V2, NULL, NULL);
 
 	(void)state;
 	assert_int_equal(lost, stack_lost(CU_MEM_ALLOC_V2));
@@ -158,7 +158,7 @@ static void names_are_made_fit_to_store(void **state)
 	(void)state;
 	memset(longer, 0xc3, sizeof(longer)); /* never a whole character */
 	frames[1].name = str_make(longer, sizeof(longer));
-	stack = stack_table_add(table, CU_MEM_ALLOC_V2, &list);
+	stack = stack_table_add(table, CU_MEM_ALLOC_V2, &list, NULL);
 	stack_table_check(table);
 	stack = stack_table_node(table, stack)->parent;
 	assert_name(table, stack,
@@ -211,9 +211,65 @@ static void shrinking_keeps_what_is_marked(void **state)
 	free(stacks);
 }
 
+/* One that makes stacks without end leaves room for others, and those that it knows stay. */
+static void who_makes_many_leaves_room(void **state)
+{
+	CLEANUP(stack_table_freep) struct stack_table *table = stack_table_new(1 << 20);
+	struct frame frame = { .name = STR("f"), .kind = FUNCTION_NATIVE };
+	const struct frame_list list = { &frame, 1 };
+	const uint32_t lost = stack_lost(CU_MEM_ALLOC_V2);
+	size_t shares[3] = { 0 };
+	uint32_t first = 0;
+	uint32_t stack;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(shares); i++) {
+		size_t added = 0;
+
+		for (frame.address = (i + 1) << 32;; frame.address++) {
+			stack = stack_table_add(table, CU_MEM_ALLOC_V2, &list, &shares[i]);
+			if (stack == lost)
+				break;
+			if (added++ == 0 && i == 0)
+				first = stack;
+		}
+		assert_true(added > 100);
+		assert_true(stack_table_overflows(table) == i + 1);
+	}
+	assert_true(shares[0] > shares[1] && shares[1] > shares[2]);
+	frame.address = UINT64_C(1) << 32;
+	assert_int_equal(stack_table_add(table, CU_MEM_ALLOC_V2, &list, &shares[2]), first);
+	stack_table_check(table);
+}
+
+/* Where there is no room at all, what is there is found all the same. */
+static void a_full_table_knows_its_stacks(void **state)
+{
+	CLEANUP(stack_table_freep) struct stack_table *table = stack_table_new(1 << 18);
+	struct frame frames[STACK_DEPTH_MAX + 100] = { 0 };
+	const struct frame_list deep = { frames, ARRAY_LENGTH(frames) };
+	struct frame other = { .name = STR("other"), .kind = FUNCTION_NATIVE };
+	const struct frame_list one = { &other, 1 };
+	uint32_t stack;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(frames); i++)
+		frames[i] = (struct frame){ .name = STR("deep"), .address = i };
+	stack = stack_table_add(table, CU_MEM_ALLOC_V2, &deep, NULL);
+	assert_true(stack > stack_lost(CU_MEM_ALLOC_V2));
+	while (stack_table_overflows(table) == 0) {
+		other.address++;
+		(void)stack_table_add(table, CU_MEM_ALLOC_V2, &one, NULL);
+	}
+	assert_int_equal(stack_table_add(table, CU_MEM_ALLOC_V2, &deep, NULL), stack);
+	assert_int_equal(stack_table_overflows(table), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_makes_many_leaves_room),
+		cmocka_unit_test(a_full_table_knows_its_stacks),
 		cmocka_unit_test(a_stack_ends_in_the_driver),
 		cmocka_unit_test(equal_stacks_are_one),
 		cmocka_unit_test(a_frame_is_all_that_is_known_of_it),
