@@ -370,9 +370,8 @@ class Live(unittest.TestCase):
             self.assertEqual(collector.stop()[0], 0)
             order = deduplicated(peer.bodies())
             self.assertEqual(len(order), len(set(peer.bodies())))
-            times = [times_of(body) for body in order]
-            for earlier, later in zip(times, times[1:]):
-                self.assertLess(max(earlier), min(later))
+            ticks = [max(times_of(body)) for body in order]  # reports of others' failures have times of their own
+            self.assertEqual(ticks, sorted(set(ticks)))
             self.assertNotIn("dropped", collector.text)
 
     def test_what_waits_is_bounded_and_the_oldest_goes(self):
@@ -389,7 +388,7 @@ class Live(unittest.TestCase):
             largest = max(len(body) for body in kept)  # of ticks with other processes; one may be over the bound
             self.assertLessEqual(waiting, max(most, largest) + largest)  # the one that is tried is not dropped
             self.assertGreater(waiting, len(kept[0]))
-            times = [min(times_of(body)) for body in kept]
+            times = [max(times_of(body)) for body in kept]  # of the ticks: reports of others' failures have times of their own
             self.assertEqual(times, sorted(times))
             self.assertGreater(times[1] - times[0], 1.5e9)  # there was more between them
             self.assertIn("profiles wait for their server: the oldest were dropped", collector.text)
