@@ -55,13 +55,19 @@ struct collector {
 static uint32_t stack_of(struct collector *collector, struct gpu_process *process,
                          const struct cuda_event *event, size_t size)
 {
+	const enum cuda_function_id function = (enum cuda_function_id)event->function;
 	struct frame_list callers;
+	uint32_t stack;
 
 	if (event->kind != CUDA_EVENT_ALLOC && event->kind != CUDA_EVENT_FAILED)
-		return stack_lost((enum cuda_function_id)event->function);
+		return stack_lost(function);
+	if (event->flags & CUDA_EVENT_SAMPLED)
+		return stack_table_sampled(collector->table, function, process->captured[function]);
 	callers = call_stacks_make(collector->stacks, event, size);
-	return stack_table_add(collector->table, (enum cuda_function_id)event->function, &callers,
-	                       &process->stack_bytes);
+	stack = stack_table_add(collector->table, function, &callers, &process->stack_bytes);
+	if (stack != stack_lost(function))
+		process->captured[function] = stack;
+	return stack;
 }
 
 /* When a call was, on the wall clock. */

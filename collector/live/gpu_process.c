@@ -192,12 +192,20 @@ static void leave_program(struct gpu_process_table *table, struct gpu_process *p
 	process->first_ns = time_ns;
 }
 
+void gpu_process_renumber(struct gpu_process *process, const uint32_t *stack_numbers)
+{
+	gpu_account_rebuild(&process->account, stack_numbers);
+	memset(process->captured, 0, sizeof(process->captured));
+	process->stack_bytes = 0;
+}
+
 void gpu_process_table_exec(struct gpu_process_table *table, struct gpu_process *process,
                             uint64_t time_ns)
 {
 	static const char no_comm[COMM_BYTES];
 
 	gpu_account_close(&process->account);
+	memset(process->captured, 0, sizeof(process->captured));
 	if (has_news(process) && table->former_programs < FORMER_PROGRAMS_MAX &&
 	    table->ids.count < GPU_PROCESSES_MAX &&
 	    !gpu_process_table_find(table, process->tgid, time_ns))

@@ -26,6 +26,10 @@ struct gpu_process {
 	struct gpu_account account;
 	struct budget *share; /* of the table's memory: what its account takes */
 	size_t stack_bytes;   /* that its stacks took in the stack table, since that was made */
+
+	/* by function, the last stack that was captured, for calls whose was left out; or 0 */
+	uint32_t captured[CUDA_FUNCTION_COUNT];
+
 	/*
 	 * by host_raw, what metrics have shown: a free that is undone later must not take a
 	 * counter back
@@ -80,6 +84,9 @@ struct gpu_process *gpu_process_table_at(const struct gpu_process_table *table, 
 
 /* Everything live is implicitly freed; twice is once. */
 void gpu_process_end(struct gpu_process *process, int64_t now_mono_ns);
+
+/* The stack table was made anew: its stacks have these numbers now. */
+void gpu_process_renumber(struct gpu_process *process, const uint32_t *stack_numbers);
 
 /*
  * It runs another program since then: what lived is freed, and it has another name. What the

@@ -335,10 +335,8 @@ static void throw_away(struct memory_tick *tick)
 	}
 	oom_reports_mark(tick->ooms, marks);
 	stack_table_shrink(tick->stacks, marks, &numbers);
-	for (size_t i = 0; numbers && i < count; i++) {
-		gpu_account_rebuild(&gpu_process_table_at(tick->processes, i)->account, numbers);
-		gpu_process_table_at(tick->processes, i)->stack_bytes = 0;
-	}
+	for (size_t i = 0; numbers && i < count; i++)
+		gpu_process_renumber(gpu_process_table_at(tick->processes, i), numbers);
 	if (numbers)
 		oom_reports_renumber(tick->ooms, numbers);
 	free(numbers);

@@ -38,6 +38,7 @@ struct stack_table {
 
 	uint32_t function_frames[CUDA_FUNCTION_COUNT];
 	uint32_t omitted_frame; /* "[frames left out]" */
+	uint32_t sampled_frame; /* "[sampled]" */
 };
 
 /* ---- interning ---- */
@@ -167,6 +168,7 @@ static void add_fixed(struct stack_table *table)
 {
 	const struct frame lost = { .name = STR("[stack lost]") };
 	const struct frame omitted = { .name = STR("[frames left out]") };
+	const struct frame sampled = { .name = STR("[sampled]") };
 	uint32_t root;
 
 	(void)intern_string(table, STR("")); /* string 0 */
@@ -184,6 +186,7 @@ static void add_fixed(struct stack_table *table)
 		assert(root == stack_lost((enum cuda_function_id)i));
 	}
 	table->omitted_frame = intern_frame(table, &omitted);
+	table->sampled_frame = intern_frame(table, &sampled);
 }
 
 static struct stack_table *new_table(size_t limit_bytes, uint64_t key)
@@ -334,6 +337,27 @@ uint32_t stack_table_add(struct stack_table *table, enum cuda_function_id functi
 	if (share)
 		*share += stored_bytes(table) - before;
 	return stack;
+}
+
+uint32_t stack_table_sampled(struct stack_table *table, enum cuda_function_id function,
+                             uint32_t stack)
+{
+	const uint32_t leaf = table->function_frames[function];
+	uint32_t node;
+
+	if (stack <= CUDA_FUNCTION_COUNT || table->nodes[stack].depth >= STACK_DEPTH_MAX)
+		return stack_lost(function);
+	if (has_room(table))
+		return intern_node(
+			table, intern_node(table, table->nodes[stack].parent, table->sampled_frame),
+			leaf);
+	node = find_node(table, table->nodes[stack].parent, table->sampled_frame);
+	if (node != ID_MAP_NONE)
+		node = find_node(table, node, leaf);
+	if (node != ID_MAP_NONE)
+		return node;
+	table->overflows++;
+	return stack_lost(function);
 }
 
 size_t stack_table_count(const struct stack_table *table)

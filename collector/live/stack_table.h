@@ -74,6 +74,13 @@ DEFINE_FREEP(stack_table)
 uint32_t stack_table_add(struct stack_table *table, enum cuda_function_id function,
                          const struct frame_list *callers, size_t *share);
 
+/*
+ * The stack of a call of `function` whose own was left out, and is taken to be that of
+ * another call: the same callers, and a frame "[sampled]" that says so.
+ */
+uint32_t stack_table_sampled(struct stack_table *table, enum cuda_function_id function,
+                             uint32_t stack);
+
 size_t stack_table_count(const struct stack_table *table);
 const struct stack_node *stack_table_node(const struct stack_table *table, uint32_t stack);
 size_t stack_table_frame_count(const struct stack_table *table);

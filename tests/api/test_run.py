@@ -180,6 +180,33 @@ class Halves(unittest.TestCase):
                 harness.wait_until(lambda: run.metric("gpu_memory_inuse_bytes", work.pid) == 0, 60, "a tick after its end")
                 self.assertEqual(run.metric("mem_implicit_free_bytes_total", work.pid), live)
 
+    def test_calls_beyond_the_storm_limit_are_weighted(self):
+        with Run("-collector.storm-limit=1") as run:
+            self.judge_storm(run)
+
+    def judge_storm(self, run):
+        """Most of the workload's stacks are left out: its calls count where others of their function were made."""
+        if not run.is_up():
+            self.skipTest("the driver may not be watched: " + run.log_text().rstrip().split("msg=")[-1])
+        if not os.path.exists(STUB):
+            self.skipTest("VRAMSCOPE_STUB_DRIVER names no file")
+        program = WORKLOAD.replace("range(20)", "range(2000)").replace("[:5]", "[:0]")
+        with subprocess.Popen([sys.executable, "-c", program, STUB], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as work:
+            harness.wait_until(lambda: run.metric("mem_alloc_bytes_total", work.pid) == 0, 60, "the process to be seen")
+            work.stdin.write("\n")
+            work.stdin.flush()
+            self.assertEqual(work.stdout.readline(), "done\n")
+            live = (1 << 30) + 2000 * 1000
+            harness.wait_until(lambda: run.metric("gpu_memory_inuse_bytes", work.pid) == live, 60, "a tick with what lives")
+            stacks = harness.wait_until(lambda: self.stacks(run, work.pid), 60, "the profile of that tick")
+            self.assertEqual(sum(stacks.values()), live)
+            sampled = sum(value for stack, value in stacks.items() if stack.endswith(";[sampled];cuMemAlloc_v2"))
+            self.assertGreater(sampled, 1000 * 1000)
+            self.assertLess(sampled, 2000 * 1000)
+            self.assertFalse([stack for stack in stacks if "[stack lost]" in stack], stacks)
+            # a large block has its stack at any rate
+            self.assertEqual(sum(value for stack, value in stacks.items() if ";weights;" in stack and "[sampled]" not in stack), 1 << 30)
+
     def stacks(self, run, pid):
         """What the process held at the newest tick, by folded stack; None while nothing is stored."""
         status, text, _ = harness.vramscope("query", "--url", run.url, "-q", 'memory:inuse_space:bytes:space:bytes{pid="%d"}' % pid,

@@ -85,6 +85,26 @@ static void a_frame_is_all_that_is_known_of_it(void **state)
 	}
 }
 
+static void a_call_whose_stack_was_left_out_is_like_another(void **state)
+{
+	struct stack_table *table = stack_table_new(1 << 20);
+	const uint32_t stack = STACK_OF(table, "leaf", "main");
+	const uint32_t sampled = stack_table_sampled(table, CU_MEM_ALLOC_V2, stack);
+	const struct stack_node *node = stack_table_node(table, sampled);
+
+	(void)state;
+	assert_name(table, sampled, "cuMemAlloc_v2");
+	assert_name(table, node->parent, "[sampled]");
+	assert_int_equal(stack_table_node(table, node->parent)->parent,
+	                 stack_table_node(table, stack)->parent);
+	assert_int_equal(stack_table_sampled(table, CU_MEM_ALLOC_V2, stack), sampled);
+	/* like none that is known */
+	assert_int_equal(stack_table_sampled(table, CU_MEM_ALLOC_V2, STACK_LOST),
+	                 stack_lost(CU_MEM_ALLOC_V2));
+	stack_table_check(table);
+	stack_table_free(table);
+}
+
 static void what_is_not_known_is_a_lost_stack(void **state)
 {
 	CLEANUP(stack_table_freep) struct stack_table *table = stack_table_new(1 << 20);
@@ -273,6 +293,7 @@ int main(void)
 		cmocka_unit_test(a_stack_ends_in_the_driver),
 		cmocka_unit_test(equal_stacks_are_one),
 		cmocka_unit_test(a_frame_is_all_that_is_known_of_it),
+		cmocka_unit_test(a_call_whose_stack_was_left_out_is_like_another),
 		cmocka_unit_test(what_is_not_known_is_a_lost_stack),
 		cmocka_unit_test(a_full_table_loses_new_stacks_only),
 		cmocka_unit_test(a_deep_stack_keeps_both_ends),
