@@ -19,6 +19,7 @@
 #include "server/collector_identity.h"
 #include "server/http/metrics_port.h"
 #include "server/http/notify.h"
+#include "server/open_files.h"
 #include "server/options.h"
 #include "server/process_signals.h"
 #include "server/push/link_frame.h"
@@ -77,6 +78,7 @@ void collector_process_prepare(const struct options *options)
 	log_set_format((enum log_format)options->log_format);
 	log_set_level((enum log_level)options->log_level);
 	log_name_thread("collector");
+	open_files_raise();
 }
 
 void collector_process_stop(void)

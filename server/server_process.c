@@ -2,12 +2,12 @@
 
 #include <signal.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "server/app.h"
 #include "server/http/notify.h"
+#include "server/open_files.h"
 #include "server/options.h"
 #include "server/process_signals.h"
 #include "server/server.h"
@@ -56,21 +56,6 @@ static void wait_for_end(const struct server_process *process, const sigset_t *s
 	notify_send("STOPPING=1");
 }
 
-/*
- * As many descriptors as the system allows: connections and windows need them, and the
- * usual limit of 1,024 is for programs that call select().
- */
-static void raise_descriptors(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= limit.rlim_max)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
-		log_warn("the limit of open files stays where it is");
-}
-
 void server_process_stop(void)
 {
 	(void)kill(getpid(), SIGTERM);
@@ -106,7 +91,7 @@ int server_process_run(struct server_process *process)
 	sigset_t signals;
 
 	process_signals_block(&signals);
-	raise_descriptors(); /* the store asks how many there are */
+	open_files_raise(); /* the store asks how many there are */
 	set_log(process->options);
 	if (server_open(process->options, &process->server, &err) == 0) {
 		(void)serve(process, &signals, &err);

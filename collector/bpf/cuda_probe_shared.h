@@ -42,7 +42,7 @@ struct process_calls {
 	__u64 share_ns;  /* until when what it sent counts: ring_share.bpf.h */
 };
 
-#define RING_SHARE_NS 4000000000ULL /* a process may send a ring full in that time at most */
+#define RING_SHARE_NS 4000000000ULL /* for so long it counts what a process has sent */
 
 /* Bytes of the ring between which those that sent much are refused, more and more. */
 struct ring_region {

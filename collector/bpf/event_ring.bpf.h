@@ -10,10 +10,10 @@
  * refused, and the fuller the ring, the less is much: what is left goes to those that send
  * little. The share of a process is in ring_share.bpf.h.
  *
- *       0                1/2          3/4          7/8           1
- *       |-----------------|------------|------------|------------|
- *  stacks: everybody      | those that sent less and less | nobody
- *  other events: everybody             | those that sent less and less
+ *       0                       1/2  9/16                 15/16  1
+ *       |------------------------|----|----------------------|---|
+ *  stacks: everybody             | those that sent less and less | nobody
+ *  other events: everybody            | those that sent less and less
  *
  * User space is woken for what it must look at now (a new process, the end of one), and when
  * the ring fills; else it looks by itself many times a second. To wake it for each event costs

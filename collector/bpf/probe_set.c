@@ -88,9 +88,9 @@ static void configure(struct probe_set *set, const struct probe_set_options *opt
 	                                              : PROBE_EVENT_RING_BYTES;
 
 	(void)bpf_map__set_max_entries(programs->maps.events, (uint32_t)room);
-	programs->rodata->stack_region = (struct ring_region){ room / 2, room - room / 8 };
-	programs->rodata->event_region = (struct ring_region){ room - room / 4, room };
-	programs->rodata->share_byte_ns = RING_SHARE_NS / room;
+	programs->rodata->stack_region = (struct ring_region){ room / 2, room - room / 16 };
+	programs->rodata->event_region = (struct ring_region){ room / 16 * 9, room };
+	programs->rodata->share_byte_ns = NS_PER_S / room; /* a share is a ring full a second */
 	programs->rodata->wake_bytes = room / 8;
 	(void)bpf_map__set_max_entries(programs->maps.definitions, (uint32_t)definition_room);
 	if (options->storm_limit > 0) {

@@ -9,8 +9,8 @@
  * In a region of the ring of which a part is still free, a process has a place if the part
  * of RING_SHARE_NS that it has used up is no larger. So those that send much meet at a fill
  * that leaves something, however many they are; whoever sends little has used up next to
- * nothing, and is let in up to the end. A process that nobody knows begins with a
- * quarter of it used up: thousands that call once each are many too.
+ * nothing, and is let in up to the end. A process that nobody knows begins with
+ * half of it used up: thousands that call once each are many too.
  *
  * Threads  of a process that race may have bytes forgotten: they are let in a little longer.
  */
@@ -23,7 +23,7 @@ const volatile __u64 share_byte_ns = 0; /* how long a byte counts */
 
 static __always_inline void ring_share_begin(struct process_calls *calls, __u64 now_ns)
 {
-	calls->share_ns = now_ns + RING_SHARE_NS / 4;
+	calls->share_ns = now_ns + RING_SHARE_NS / 2;
 }
 
 static __always_inline void ring_share_use(struct process_calls *calls, __u64 now_ns, __u64 bytes)

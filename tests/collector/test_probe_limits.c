@@ -56,7 +56,7 @@ static void a_ring_that_is_full_loses_no_byte_of_the_sums(void **state)
 	size_t without_stack = 0;
 
 	(void)state;
-	probe_fixture_init(&fixture, &(struct probe_set_options){ .event_ring_bytes = 65536 });
+	probe_fixture_init(&fixture, &(struct probe_set_options){ .event_ring_bytes = 262144 });
 	workload = probe_fixture_start(&fixture, "storm", (uint64_t[]){ 2000, 777, 0 }, NULL);
 	while (!workload_has_ended(&workload)) /* nobody drains */
 		probe_fixture_pause();
@@ -93,7 +93,7 @@ static void drain_until_noisy(struct probe_fixture *fixture, pid_t pid)
 {
 	struct process_key key = { .tgid = (uint32_t)pid };
 
-	while (share_of(fixture, &key) < (uint64_t)clock_boot_ns() + RING_SHARE_NS / 2) {
+	while (share_of(fixture, &key) < (uint64_t)clock_boot_ns() + RING_SHARE_NS / 4 * 3) {
 		event_log_reset(&fixture->log);
 		(void)probe_set_drain(fixture->set, 1000);
 	}

@@ -193,6 +193,60 @@ static void a_method_has_the_class_of_its_frame(void **state)
 	expect(names, &process, &frame, "Other.run", 1);
 }
 
+/* What was at an address before, and what comes there later, keep their own names. */
+static void code_at_one_address_is_told_by_its_tag(void **state)
+{
+	CLEANUP(code_names_freep) struct code_names *names = names_new(0, 0);
+	const struct code_process process = process_of(NULL, NULL);
+	struct code_definition first = definition_of(0x1000, "first", 10);
+	struct code_definition second = definition_of(0x1000, "second", 10);
+	struct python_frame frame = { .code = 0x1000, .first_line = 10, .position = 2 };
+
+	(void)state;
+	first.tag = 1;
+	second.tag = 2;
+	define(names, &first);
+	define(names, &second);
+	frame.tag = 1;
+	expect(names, &process, &frame, "first", 11);
+	frame.tag = 2;
+	expect(names, &process, &frame, "second", 11);
+	frame.tag = 3;
+	expect(names, &process, &frame, PYTHON_UNKNOWN_NAME, 0);
+}
+
+/* What is read of a process is the frame's own, or nothing: to 3.11 by its name's hash. */
+static void what_is_read_has_the_tag_of_its_frame(void **state)
+{
+	static const uint32_t versions[] = { 0x030b, 0x030c };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(versions); i++) {
+		CLEANUP(code_names_freep) struct code_names *names = names_new(0, 0);
+		CLEANUP(mem_freep) struct python_image *image = mem_zalloc(1, sizeof(*image));
+		const struct python_memory memory = python_image_memory(image);
+		struct python_frame frame = { .first_line = 10, .position = 2 };
+		const struct python_offsets *offsets = &image->python.offsets;
+		struct code_process process;
+		uint64_t name;
+		uint64_t serial;
+
+		python_image_init(image, versions[i]);
+		process = process_of(image, &memory);
+		frame.code = python_image_code(image, STR("f"), STR("b.py"), 10, STR(TWO_LINES));
+		name = python_memory_u64(&memory, frame.code + offsets->code_name);
+		serial = versions[i] < 0x030c ? name + offsets->string_hash
+		                              : frame.code + offsets->code_serial;
+		python_image_put32(image, serial, 77);
+		frame.tag = python_code_tag(python_code_content(
+			name, python_memory_u64(&memory, frame.code + offsets->code_lines), 77));
+		frame.tag++;
+		expect(names, &process, &frame, PYTHON_UNKNOWN_NAME, 0);
+		frame.tag--;
+		expect(names, &process, &frame, "f", 11);
+	}
+}
+
 static void what_was_not_sent_is_read(void **state)
 {
 	CLEANUP(code_names_freep) struct code_names *names = names_new(0, 0);
@@ -362,6 +416,8 @@ int main(void)
 		cmocka_unit_test(a_newer_definition_goes_before_an_older_one),
 		cmocka_unit_test(a_record_that_is_none_is_passed_over),
 		cmocka_unit_test(a_method_has_the_class_of_its_frame),
+		cmocka_unit_test(code_at_one_address_is_told_by_its_tag),
+		cmocka_unit_test(what_is_read_has_the_tag_of_its_frame),
 		cmocka_unit_test(what_was_not_sent_is_read),
 		cmocka_unit_test(what_is_unknown_is_asked_for_once),
 		cmocka_unit_test(the_rest_of_a_cut_table_is_read),

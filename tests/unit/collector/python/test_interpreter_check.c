@@ -114,6 +114,25 @@ static void versions_that_fit_are_taken(void **state)
 	}
 }
 
+/* Who embeds Python may run it for moments only; that its threads have states is enough. */
+static void one_that_rests_is_taken(void **state)
+{
+	CLEANUP(mem_freep) struct fixture *fixture = mem_zalloc(1, sizeof(*fixture));
+	struct error err = { 0 };
+
+	(void)state;
+	fixture_init(fixture, 0x030c);
+	put_thread_data(fixture, fixture->thread.state);
+	put_key(fixture, fixture->image.python.offsets.runtime_key);
+	assert_int_equal(check(fixture, &err), 0);
+	assert_int_equal(fixture->image.python.flags, PYTHON_THREAD_DATA);
+	/* a frame that is none says more */
+	put_frame(fixture);
+	put(fixture, fixture->thread.code + fixture->image.python.offsets.object_type, 0);
+	assert_int_equal(check(fixture, &err), -1);
+	assert_int_equal(err.code, ERROR_INVALID);
+}
+
 static void a_key_that_moved_is_found(void **state)
 {
 	CLEANUP(mem_freep) struct fixture *fixture = mem_zalloc(1, sizeof(*fixture));
@@ -208,6 +227,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(versions_that_fit_are_taken),
+		cmocka_unit_test(one_that_rests_is_taken),
 		cmocka_unit_test(a_key_that_moved_is_found),
 		cmocka_unit_test(without_a_key_the_lists_are_searched),
 		cmocka_unit_test(what_has_not_begun_is_no_mistake),
