@@ -76,10 +76,14 @@ class Collector:
         found = re.findall(r"^%s%s (\S+)$" % (re.escape(name), labels), text, re.M)
         return sum(map(float, found)) if found else None
 
-    def wait_for(self, name, at_least, seconds=60):
+    def metric_of_process(self, name, pid):
+        return self.metric(name, r'\{pid="%d",[^}]*\}' % pid)
+
+    def wait_for(self, name, at_least, seconds=60, pid=None):
+        """Until the sum over all series, or those of a process, is as large."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            if (self.metric(name) or 0) >= at_least:
+            if ((self.metric_of_process(name, pid) if pid else self.metric(name)) or 0) >= at_least:
                 return
             if self.process.poll() is not None:
                 raise SystemExit("the collector ended with %s" % self.process.returncode)

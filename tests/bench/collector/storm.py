@@ -57,10 +57,9 @@ def exact(program, build, sink_port):
     collector.wait_for("cuda_collector_attached_libraries", 1)
     done = stormer.storm(RATE_SECONDS, RATE)
     stormer.stop()
-    collector.wait_for("mem_implicit_free_calls_total", 0)
-    collector.wait_for("mem_alloc_bytes_total", done["bytes"])
-    told = collector.metric("mem_alloc_bytes_total")
-    freed = collector.metric("mem_free_bytes_total")
+    pid = stormer.process.pid
+    collector.wait_for("mem_free_bytes_total", done["bytes"], pid=pid)
+    told, freed = (collector.metric_of_process(name, pid) for name in ("mem_alloc_bytes_total", "mem_free_bytes_total"))
     lost = collector.metric_of("cuda_collector_dropped_total", 'reason="event_lost"')
     print("%.0f pairs a second from %d threads: %.0f bytes allocated, %.0f told, %.0f freed, %.0f calls known by counters alone (bound 0)" %
           (done["pairs"] / done["seconds"], THREADS, done["bytes"], told, freed, lost))
@@ -98,8 +97,8 @@ def memory(program, build, sink_port):
     collector.wait_for("cuda_collector_attached_libraries", 1)
     for number, caller in enumerate(callers):
         caller.tell("hold %d" % (BLOCKS if number == 0 else 10))
-    held = sum(caller.answer()["bytes"] for caller in callers)
-    collector.wait_for("gpu_memory_inuse_bytes", held)
+    for caller in callers:
+        collector.wait_for("gpu_memory_inuse_bytes", caller.answer()["bytes"], pid=caller.process.pid)
     resident = collector.resident_mib()
     print("%d processes, %d blocks live in one: %.1f MiB resident (bound %d)" % (PROCESSES, BLOCKS, resident, measure.RESIDENT_MIB))
     collector.stop()
