@@ -12,8 +12,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "collector/call_stacks.h"
+#include "collector/device_round.h"
 #include "collector/health_report.h"
-#include "collector/live/gpu_device.h"
 #include "collector/live/tick_clock.h"
 
 #define STACK_BYTES_USUAL    ((size_t)128 << 20)
@@ -28,9 +28,10 @@
 enum wait_reason {
 	WAIT_EVENTS,
 	WAIT_STOP,
+	WAIT_DEVICES,
 };
 
-#define WAITED_FOR 3 /* descriptors */
+#define WAITED_FOR 4 /* descriptors */
 
 struct collector {
 	struct collector_options options;
@@ -39,6 +40,7 @@ struct collector {
 	struct gpu_process_table *processes;
 	struct memory_tick *tick;
 	struct gpu_metrics *metrics;
+	struct device_round *devices;
 	struct tick_clock clock;
 	int64_t first_metrics_mono_ns; /* 0: they were handed on */
 	bool has_ended;                /* the source has */
@@ -46,7 +48,6 @@ struct collector {
 	int epoll;
 	int stop; /* an eventfd */
 	char hostname[HOSTNAME_BYTES];
-	char gpu[GPU_DEVICE_TEXT];
 	struct strbuf text;
 };
 
@@ -93,6 +94,8 @@ static void book(struct collector *collector, const struct cuda_event *event, si
 	stack = stack_of(collector, process, event, size);
 	gpu_account_book(&process->account, event, stack);
 	memory_tick_see(collector->tick, process, event, stack, unix_of(collector, event));
+	if (memory_tick_wants_devices(collector->tick))
+		device_round_ask(collector->devices);
 	if (process->end_mono_ns != 0) /* it came behind the end: what it gave is gone too */
 		gpu_account_close(&process->account);
 }
@@ -258,6 +261,43 @@ static int count_all(struct collector *collector, struct error *err)
 	return 0;
 }
 
+/* ---- devices ---- */
+
+static void log_device_trouble(const struct collector *collector)
+{
+	struct error why;
+
+	switch (device_round_trouble(collector->devices, &why)) {
+	case DEVICE_TROUBLE_NONE:
+		break;
+	case DEVICE_TROUBLE_ABSENT:
+		log_info("devices are not asked what they hold: %s", why.message);
+		break;
+	case DEVICE_TROUBLE_BROKEN:
+		log_warn("devices are not asked what they hold: %s", why.message);
+		break;
+	case DEVICE_TROUBLE_HANGS:
+	case DEVICE_TROUBLE_FAILED:
+		log_rarely(LOG_WARN, "devices do not say what they hold: %s", why.message);
+		break;
+	}
+}
+
+/* Which device each process is on, by what is known now. */
+static void settle_devices(struct collector *collector)
+{
+	device_books_settle(device_round_books(collector->devices), collector->processes);
+}
+
+static void take_devices(struct collector *collector)
+{
+	log_device_trouble(collector);
+	if (!device_round_take(collector->devices))
+		return;
+	settle_devices(collector);
+	memory_tick_see_devices(collector->tick);
+}
+
 /* ---- ticks ---- */
 
 static void hand_on_metrics(struct collector *collector)
@@ -291,9 +331,11 @@ static int tick(struct collector *collector, struct stack_profile_time time, str
 		return -1;
 	gpu_process_table_settle(collector->processes,
 	                         is_last(collector) ? INT64_MAX : clock_mono_ns());
+	settle_devices(collector);
 	memory_tick_publish(collector->tick, time,
 	                    is_last(collector) ? MEMORY_TICK_LAST : MEMORY_TICK_USUAL);
 	hand_on_metrics(collector);
+	device_round_finish(collector->devices);
 	call_stacks_sweep(collector->stacks);
 	gpu_process_table_forget(collector->processes, clock_mono_ns() - COLLECTOR_PROCESS_KEEP_NS);
 	return 0;
@@ -306,6 +348,7 @@ static int publish_due(struct collector *collector, struct error *err)
 		return 0;
 	if (drain(collector, TICK_DRAINS_MAX, err) < 0)
 		return -1;
+	settle_devices(collector);
 	memory_tick_publish_due(collector->tick, clock_mono_ns());
 	return 0;
 }
@@ -323,6 +366,8 @@ static int64_t wait_ns(const struct collector *collector)
 {
 	int64_t wait = tick_clock_wait(&collector->clock, clock_unix_ns());
 
+	if (device_round_due_mono_ns(collector->devices) != INT64_MAX)
+		wait = shorter(WAIT_MOST_NS, device_round_due_mono_ns(collector->devices));
 	wait = wait < WAIT_MOST_NS ? wait : WAIT_MOST_NS;
 	if (collector->first_metrics_mono_ns != 0)
 		wait = shorter(wait, collector->first_metrics_mono_ns);
@@ -353,12 +398,15 @@ int collector_run(struct collector *collector, struct error *err)
 		    publish_due(collector, err) < 0)
 			return -1;
 		log_trouble(collector);
+		take_devices(collector);
 		if (collector->first_metrics_mono_ns != 0 &&
 		    clock_mono_ns() >= collector->first_metrics_mono_ns) {
 			gpu_process_table_settle(collector->processes, clock_mono_ns());
+			settle_devices(collector);
 			hand_on_metrics(collector);
 		}
 		if (tick_clock_wait(&collector->clock, clock_unix_ns()) == 0 &&
+		    device_round_is_over(collector->devices) &&
 		    tick(collector, tick_clock_take(&collector->clock, clock_unix_ns()), err) < 0)
 			return -1;
 	}
@@ -396,6 +444,10 @@ static int open_descriptors(struct collector *collector, struct error *err)
 	if (collector->options.stop_descriptor > 0 &&
 	    add_descriptor(collector, collector->options.stop_descriptor, WAIT_STOP, err) < 0)
 		return -1;
+	if (device_round_descriptor(collector->devices) >= 0 &&
+	    add_descriptor(collector, device_round_descriptor(collector->devices), WAIT_DEVICES,
+	                   err) < 0)
+		return -1;
 	if (collector->options.source.descriptor < 0)
 		return 0;
 	return add_descriptor(collector, collector->options.source.descriptor, WAIT_EVENTS, err);
@@ -414,7 +466,6 @@ static void make_parts(struct collector *collector)
 {
 	const struct collector_options *options = &collector->options;
 
-	gpu_device_name("/proc", collector->gpu);
 	collector->table =
 		stack_table_new(options->stack_bytes ? options->stack_bytes : STACK_BYTES_USUAL);
 	collector->processes = gpu_process_table_new(&(struct gpu_process_table_options){
@@ -432,17 +483,17 @@ static void make_parts(struct collector *collector)
 		.source = &options->source,
 	});
 	collector->metrics = gpu_metrics_new(&(struct gpu_metrics_options){
-		.cluster = options->cluster, .gpu = collector->gpu });
+		.cluster = options->cluster, .devices = device_round_books(collector->devices) });
 	collector->tick = memory_tick_new(
 		&(struct memory_tick_options){
 			.series = {
 				.service_suffix = options->service_suffix,
 				.hostname = hostname_of(collector),
 				.cluster = options->cluster,
-				.gpu = collector->gpu,
 				.has_pid_label = options->has_pid_label,
 				.sink = options->sink,
 			},
+			.devices = device_round_books(collector->devices),
 			.peak_window_ns = options->peak_window_ns ? options->peak_window_ns
 	                                                          : PEAK_WINDOW_USUAL_NS,
 			.malloc_series = options->malloc_series,
@@ -459,6 +510,12 @@ int collector_open(const struct collector_options *options, struct collector **o
 	collector->options = *options;
 	collector->epoll = collector->stop = -1;
 	strbuf_init(&collector->text, METRICS_MAX);
+	collector->devices = device_round_open(&(struct device_round_options){
+		.proc = options->proc,
+		.nvml = options->nvml,
+		.host_root = options->host_root,
+		.interval_ns = options->interval_ns,
+	});
 	if (open_descriptors(collector, err) < 0) {
 		collector_close(collector);
 		return -1;
@@ -477,6 +534,7 @@ void collector_close(struct collector *collector)
 	call_stacks_free(collector->stacks);
 	gpu_process_table_free(collector->processes);
 	stack_table_free(collector->table);
+	device_round_close(collector->devices);
 	if (collector->options.source.close)
 		collector->options.source.close(collector->options.source.context);
 	if (collector->epoll >= 0)

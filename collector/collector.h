@@ -2,16 +2,19 @@
  * The collector: events in, profiles and metrics out.
  *
  *	events of a source -> call_stacks -> gpu_process -> at each tick: sink, metrics
+ *	pictures of devices (nvml/) -> device_books ---------^
  *
  * Shape    one loop on one thread: it drains the source whenever there is something, and
  *          ticks on the wall clock. A tick reads the kernel's counters, then drains what was
  *          sent up to then, then books what no event has told, then publishes. When it is
  *          told to stop, a last tick publishes what has happened since the one before.
  *          Metrics are handed on a second after the start, and at each tick.
+ *          Devices are asked when a tick is due, and it waits for them a tenth of a second at
+ *          most: what they say and what is booked are of one moment.
  * Units    nanoseconds, bytes.
  * Errors   collector_run() ends with that of a source that cannot go on.
  * Threads  all functions on one thread, but collector_stop(): any, also a signal's handler.
- * Source   collector specification 3, 4.5; docs/architecture.md
+ * Source   collector specification 2.5, 3, 4.5; docs/architecture.md
  */
 #pragma once
 
@@ -39,6 +42,9 @@ struct collector_options {
 	size_t symbol_cache_bytes;
 	size_t stack_bytes; /* of the table of stacks; 0: as usual */
 	size_t block_bytes; /* of the tables of live blocks; 0: as usual */
+	const char *proc;   /* of the machine that events are of; NULL: it is another one */
+	const char *nvml;   /* path of the library; "": where it is; NULL: devices are not asked */
+	const char *host_root; /* where it may be, too; NULL: nowhere else */
 	struct event_source source;
 	struct profile_sink sink;
 	/* Prometheus text; NULL: nobody wants it */

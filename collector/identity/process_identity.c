@@ -119,6 +119,7 @@ void process_identity_make(const struct identity_clues *clues, struct process_id
 	(void)label_text_set(&labels[IDENTITY_NODE], str_of(clues->node));
 	(void)label_text_set(&labels[IDENTITY_SLURM_JOB], str_of(clues->sight->cgroup.slurm_job));
 	out->comm = clues->sight->comm;
+	out->devices = clues->sight->devices;
 	out->service_name = *service_name(clues, labels);
 }
 

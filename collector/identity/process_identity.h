@@ -30,6 +30,7 @@ struct process_identity {
 	struct label_text service_name; /* without a suffix; never empty */
 	struct label_text comm;         /* of the main thread; never empty */
 	struct label_text labels[IDENTITY_LABEL_COUNT];
+	struct device_sight devices; /* that it may use; no label yet */
 
 	bool is_late;                /* more may be known soon: process_namer's settle() */
 	struct process_sight *sight; /* while it is late, for whoever needs it; or NULL */

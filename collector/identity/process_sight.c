@@ -120,12 +120,13 @@ static void read_program(const char *proc, uint32_t tgid, struct label_text *out
 	free(arguments);
 }
 
-static void read_own_name(const char *proc, uint32_t tgid, struct label_text *out)
+static void read_environment(const char *proc, uint32_t tgid, struct process_sight *out)
 {
 	char *buffer = mem_zalloc(ENVIRONMENT_MAX, 1);
 	const struct str environment = read_file(proc, tgid, "environ", buffer, ENVIRONMENT_MAX);
 
-	(void)process_sight_own_name(environment, out);
+	(void)process_sight_own_name(environment, &out->own_name);
+	device_sight_environment(environment, &out->devices);
 	explicit_bzero(buffer, environment.length); /* secrets stand there */
 	free(buffer);
 }
@@ -143,7 +144,8 @@ void process_sight_read(const char *proc, uint32_t tgid, const char *comm,
 {
 	*out = (struct process_sight){ .comm = { "" } };
 	read_comm(proc, tgid, comm, &out->comm);
-	read_own_name(proc, tgid, &out->own_name);
+	read_environment(proc, tgid, out);
+	device_sight_files(proc, tgid, &out->devices);
 	read_program(proc, tgid, &out->program);
 	read_cgroup(proc, tgid, &out->cgroup);
 }

@@ -2,22 +2,24 @@
  * What a process shows of itself at its first sight: it may be gone at the next.
  *
  * Shape    read once from /proc, each file up to a bound. Of the environment only the
- *          variables below are looked at, and nothing else of it stays in memory.
+ *          variables below and those of device_sight.h are looked at, and nothing else of it stays in memory.
  * Errors   none: what cannot be read is empty.
  * Threads  none.
- * Source   collector specification 6.1; 6.4, rules 1, 2, 7, 8, 9
+ * Source   collector specification 2.5, 6.1; 6.4, rules 1, 2, 7, 8, 9
  */
 #pragma once
 
 #include <stdint.h>
 
 #include "collector/identity/cgroup_path.h"
+#include "collector/identity/device_sight.h"
 
 struct process_sight {
 	struct label_text comm;     /* of the main thread; never empty */
 	struct label_text own_name; /* that its environment gives it */
 	struct label_text program;  /* what it runs: a script, or itself */
 	struct cgroup_path cgroup;
+	struct device_sight devices;
 	/* as its pod shows them to it: process_sight_pod() */
 	struct label_text pod;
 	struct label_text pod_namespace;

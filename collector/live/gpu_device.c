@@ -1,61 +1,100 @@
 #include "collector/live/gpu_device.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
 
-#define LINES_MAX 64 /* of a device's information */
+#define LINES_MAX  64 /* of a device's information */
+#define NAME_BYTES 32 /* "0000:07:00.0" */
+#define PATH_BYTES 256
 
-/* "GPU UUID: \t GPU-1234..." */
-static bool read_uuid(const char *path, char out[static GPU_DEVICE_TEXT])
+struct bus_names {
+	char names[PICTURE_DEVICES_MAX][NAME_BYTES];
+	size_t count;
+};
+
+/* "Model: \t NVIDIA A100" */
+static bool read_value(struct str line, struct str key, struct str *out)
 {
-	FILE *file = fopen(path, "re");
-	char line[256];
-	bool is_found = false;
-
-	if (!file)
+	if (!str_starts_with(line, key))
 		return false;
-	for (int i = 0; i < LINES_MAX && !is_found && fgets(line, sizeof(line), file); i++) {
-		const struct str text = str_of(line);
-		struct str value;
-
-		if (!str_starts_with(text, STR("GPU UUID:")))
-			continue;
-		value = str_trim(str_skip(text, strlen("GPU UUID:")));
-		is_found = value.length > 0 && value.length < GPU_DEVICE_TEXT &&
-		           str_index(value, '?') < 0; /* unknown as yet */
-		if (is_found)
-			(void)snprintf(out, GPU_DEVICE_TEXT, "%.*s", STR_ARGS(value));
-	}
-	(void)fclose(file);
-	return is_found;
+	*out = str_trim(str_skip(line, key.length));
+	return out->length > 0 && out->length < DEVICE_TEXT;
 }
 
-void gpu_device_name(const char *proc, char out[static GPU_DEVICE_TEXT])
+static void copy_text(struct str text, char out[static DEVICE_TEXT])
 {
-	char folder_path[256];
-	char path[1024] = "";
-	const struct dirent *entry;
-	size_t count = 0;
-	DIR *folder;
+	(void)snprintf(out, DEVICE_TEXT, "%.*s", STR_ARGS(text));
+}
 
-	(void)snprintf(out, GPU_DEVICE_TEXT, "unknown");
-	if (snprintf(folder_path, sizeof(folder_path), "%s/driver/nvidia/gpus", proc) >=
-	    (int)sizeof(folder_path))
-		return;
-	folder = opendir(folder_path);
+static void take_line(struct str line, struct device_reading *out)
+{
+	struct str value;
+	uint64_t number;
+
+	if (read_value(line, STR("Model:"), &value))
+		copy_text(value, out->model);
+	/* it may be unknown as yet: "GPU-????????-..." */
+	if (read_value(line, STR("GPU UUID:"), &value) && str_index(value, '?') < 0)
+		copy_text(value, out->uuid);
+	if (read_value(line, STR("Device Minor:"), &value) &&
+	    str_to_u64(value, UINT32_MAX, &number)) {
+		out->minor = (uint32_t)number;
+		out->has_minor = true;
+	}
+}
+
+static bool read_device(const char *folder, const char *name, struct device_reading *out)
+{
+	char path[PATH_BYTES + NAME_BYTES + sizeof("/information")];
+	char line[PATH_BYTES];
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "%s/%s/information", folder, name);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	*out = (struct device_reading){ .uuid = "" };
+	for (int i = 0; i < LINES_MAX && fgets(line, sizeof(line), file); i++)
+		take_line(str_of(line), out);
+	(void)fclose(file);
+	return out->uuid[0] != '\0';
+}
+
+static int compare_names(const void *left, const void *right)
+{
+	return strcmp(left, right);
+}
+
+static void list_names(const char *folder_path, struct bus_names *out)
+{
+	const struct dirent *entry;
+	DIR *folder = opendir(folder_path);
+
 	if (!folder)
 		return;
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): a folder of our own */
-	while ((entry = readdir(folder))) {
-		if (entry->d_name[0] == '.')
-			continue;
-		count++;
-		(void)snprintf(path, sizeof(path), "%s/%s/information", folder_path, entry->d_name);
-	}
+	while (out->count < PICTURE_DEVICES_MAX && (entry = readdir(folder)))
+		if (entry->d_name[0] != '.' && strlen(entry->d_name) < NAME_BYTES)
+			memcpy(out->names[out->count++], entry->d_name, strlen(entry->d_name) + 1);
 	(void)closedir(folder);
-	if (count == 1)
-		(void)read_uuid(path, out);
+	qsort(out->names, out->count, NAME_BYTES, compare_names);
+}
+
+size_t gpu_device_list(const char *proc, struct device_reading out[static PICTURE_DEVICES_MAX])
+{
+	struct bus_names names = { .count = 0 };
+	char folder[PATH_BYTES];
+	size_t count = 0;
+
+	if (snprintf(folder, sizeof(folder), "%s/driver/nvidia/gpus", proc) >= PATH_BYTES)
+		return 0;
+	list_names(folder, &names);
+	for (size_t i = 0; i < names.count; i++)
+		count += read_device(folder, names.names[i], &out[count]);
+	return count;
 }

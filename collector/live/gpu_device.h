@@ -1,14 +1,15 @@
 /*
- * Which GPU everything is on, where there is one only.
+ * The devices that the driver's part of /proc lists.
  *
- * Source   collector specification 2.5: labels only when certain
+ * Shape    UUID, model and minor of each, in the order of their buses; of memory it says
+ *          nothing, and devices that are cut into parts (MIG) look whole.
+ * Errors   none: what does not say its UUID is not there.
+ * Threads  none.
+ * Source   collector specification 2.5
  */
 #pragma once
 
-#define GPU_DEVICE_TEXT 64
+#include "collector/device_picture.h"
 
-/*
- * The UUID of the one GPU that the driver below `proc` ("/proc") lists, or "unknown" where
- * there are none or several.
- */
-void gpu_device_name(const char *proc, char out[static GPU_DEVICE_TEXT]);
+/* At most PICTURE_DEVICES_MAX of those below `proc` ("/proc"); returns how many. */
+size_t gpu_device_list(const char *proc, struct device_reading out[static PICTURE_DEVICES_MAX]);

@@ -6,30 +6,13 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/metrics.h"
 #include "collector/identity/identifier.h"
 #include "collector/live/cuda_error.h"
+#include "collector/live/device_metrics.h"
+#include "collector/live/metrics_text.h"
 
 #define ERRORS_MAX 64 /* results that are told apart; others are "other" */
 #define KIND_COUNT 16 /* more than events have */
-
-enum gpu_metric_id {
-#define GPU_METRIC(id, name, type, help, labels) GPU_METRIC_##id,
-#include "collector/live/gpu_metrics.def"
-#undef GPU_METRIC
-	GPU_METRIC_COUNT,
-};
-
-static const struct {
-	const char *name;
-	const char *type;
-	const char *help;
-	const char *labels; /* as documented */
-} families[GPU_METRIC_COUNT] = {
-#define GPU_METRIC(id, name, type, help, labels) { name, type, help, labels },
-#include "collector/live/gpu_metrics.def"
-#undef GPU_METRIC
-};
 
 /* A driver call takes microseconds to seconds. */
 static const struct {
@@ -55,14 +38,6 @@ struct gpu_metrics {
 	struct error_count errors[ERRORS_MAX];
 	size_t error_count;
 	uint64_t other_errors;
-};
-
-/* One text that is being made. */
-struct metrics_text {
-	const struct gpu_metrics *metrics;
-	struct gpu_process **processes; /* that are shown */
-	size_t process_count;
-	struct strbuf *out;
 };
 
 struct gpu_metrics *gpu_metrics_new(const struct gpu_metrics_options *options)
@@ -113,63 +88,17 @@ void gpu_metrics_count(struct gpu_metrics *metrics, const struct cuda_event *eve
 
 /* ---- writing ---- */
 
-static void begin_family(const struct metrics_text *text, enum gpu_metric_id id)
-{
-	strbuf_printf(text->out, "# HELP %s %s\n# TYPE %s %s\n", families[id].name,
-	              families[id].help, families[id].name, families[id].type);
-}
-
-static void put_label(struct strbuf *out, const char *name, const char *value)
-{
-	strbuf_printf(out, "%s=\"", name);
-	metrics_put_escaped(out, str_of(value));
-	strbuf_add_byte(out, '"');
-}
-
-/* A number with at most one label. */
-static void put_number(const struct metrics_text *text, enum gpu_metric_id id, const char *label,
-                       const char *value, uint64_t number)
-{
-	strbuf_add_text(text->out, families[id].name);
-	if (label) {
-		strbuf_add_byte(text->out, '{');
-		put_label(text->out, label, value);
-		strbuf_add_byte(text->out, '}');
-	}
-	strbuf_printf(text->out, " %" PRIu64 "\n", number);
-}
-
-static void put_family(const struct metrics_text *text, enum gpu_metric_id id, uint64_t number)
-{
-	begin_family(text, id);
-	put_number(text, id, NULL, NULL, number);
-}
-
 static void put_named(const struct metrics_text *text, enum gpu_metric_id id, const char *label,
                       const struct named_count *counts, size_t count)
 {
-	begin_family(text, id);
+	metrics_text_begin(text, id);
 	for (size_t i = 0; i < count; i++)
-		put_number(text, id, label, counts[i].name, counts[i].count);
+		metrics_text_number(text, id, label, counts[i].name, counts[i].count);
 }
 
-/* The labels of a process, without braces. Outside of Kubernetes its labels are empty. */
 static void put_process(const struct metrics_text *text, const struct gpu_process *process)
 {
-	struct strbuf *out = text->out;
-
-	strbuf_printf(out, "pid=\"%" PRIu32 "\",", process->tgid);
-	put_label(out, "comm", process->identity.comm.text);
-	strbuf_add_byte(out, ',');
-	for (int i = 0; i < IDENTITY_LABEL_COUNT; i++) {
-		const char *name = identity_label_on_metrics((enum identity_label)i);
-
-		if (!name[0])
-			continue;
-		put_label(out, name, process->identity.labels[i].text);
-		strbuf_add_byte(out, ',');
-	}
-	put_label(out, "cluster", text->metrics->options.cluster);
+	metrics_text_process(text, process->tgid, &process->identity);
 }
 
 /* ---- names that other collectors gave ---- */
@@ -228,7 +157,7 @@ static int64_t value_of(enum gpu_metric_id id, struct gpu_process *process, int 
 
 static void put_compatible(const struct metrics_text *text, enum gpu_metric_id id)
 {
-	begin_family(text, id);
+	metrics_text_begin(text, id);
 	for (size_t i = 0; i < text->process_count; i++) {
 		struct gpu_process *process = text->processes[i];
 
@@ -236,7 +165,7 @@ static void put_compatible(const struct metrics_text *text, enum gpu_metric_id i
 		for (int host = 0; host < 2; host++) {
 			if (host && books_of(process, host).alloc_calls == 0)
 				continue;
-			strbuf_printf(text->out, "%s{", families[id].name);
+			strbuf_printf(text->out, "%s{", metrics_text_name(id));
 			put_process(text, process);
 			strbuf_printf(text->out,
 			              ",host_raw=\"%d\",host=\"%s\",otel_scope_name="
@@ -251,7 +180,7 @@ static void put_compatible(const struct metrics_text *text, enum gpu_metric_id i
 
 static void put_live(const struct metrics_text *text)
 {
-	begin_family(text, GPU_METRIC_INUSE_BYTES);
+	metrics_text_begin(text, GPU_METRIC_INUSE_BYTES);
 	for (size_t i = 0; i < text->process_count; i++) {
 		const struct gpu_process *process = text->processes[i];
 
@@ -260,46 +189,47 @@ static void put_live(const struct metrics_text *text)
 
 			if (books->alloc_calls == 0)
 				continue;
-			strbuf_printf(text->out, "%s{", families[GPU_METRIC_INUSE_BYTES].name);
+			strbuf_printf(text->out, "%s{", metrics_text_name(GPU_METRIC_INUSE_BYTES));
 			put_process(text, process);
 			strbuf_printf(text->out, ",cuda_class=\"%s\",",
 			              cuda_class_name((enum cuda_class)j));
-			put_label(text->out, "gpu", text->metrics->options.gpu);
+			metrics_text_label(text->out, "gpu", process->gpu);
 			strbuf_printf(text->out, "} %" PRId64 "\n",
 			              wide_sum_value(books->live_bytes));
 		}
 	}
-	begin_family(text, GPU_METRIC_PEAK_BYTES);
+	metrics_text_begin(text, GPU_METRIC_PEAK_BYTES);
 	for (size_t i = 0; i < text->process_count; i++) {
-		strbuf_printf(text->out, "%s{", families[GPU_METRIC_PEAK_BYTES].name);
+		strbuf_printf(text->out, "%s{", metrics_text_name(GPU_METRIC_PEAK_BYTES));
 		put_process(text, text->processes[i]);
 		strbuf_printf(text->out, "} %" PRId64 "\n",
 		              wide_sum_value(text->processes[i]->account.gpu_peak_bytes));
 	}
 }
 
-static void put_failures(const struct metrics_text *text)
-{
-	const struct gpu_metrics *metrics = text->metrics;
+/* ---- what went wrong ---- */
 
-	begin_family(text, GPU_METRIC_FAILURES);
+static void put_failures(const struct metrics_text *text, const struct gpu_metrics *metrics)
+{
+	metrics_text_begin(text, GPU_METRIC_FAILURES);
 	for (size_t i = 0; i < metrics->error_count; i++) {
 		char name[CUDA_ERROR_TEXT];
 
 		cuda_error_name(metrics->errors[i].result, name);
-		put_number(text, GPU_METRIC_FAILURES, "cuda_error", name, metrics->errors[i].count);
+		metrics_text_number(text, GPU_METRIC_FAILURES, "cuda_error", name,
+		                    metrics->errors[i].count);
 	}
 	if (metrics->other_errors > 0)
-		put_number(text, GPU_METRIC_FAILURES, "cuda_error", "other", metrics->other_errors);
+		metrics_text_number(text, GPU_METRIC_FAILURES, "cuda_error", "other",
+		                    metrics->other_errors);
 }
 
-static void put_call_seconds(const struct metrics_text *text)
+static void put_call_seconds(const struct metrics_text *text, const struct gpu_metrics *metrics)
 {
-	const struct gpu_metrics *metrics = text->metrics;
-	const char *name = families[GPU_METRIC_CALL_SECONDS].name;
+	const char *name = metrics_text_name(GPU_METRIC_CALL_SECONDS);
 	uint64_t count = 0;
 
-	begin_family(text, GPU_METRIC_CALL_SECONDS);
+	metrics_text_begin(text, GPU_METRIC_CALL_SECONDS);
 	for (size_t i = 0; i <= BOUND_COUNT; i++) {
 		count += metrics->call_buckets[i];
 		strbuf_printf(text->out, "%s_bucket{le=\"%s\"} %" PRIu64 "\n", name,
@@ -309,7 +239,7 @@ static void put_call_seconds(const struct metrics_text *text)
 	              (double)metrics->call_ns / (double)NS_PER_S, name, count);
 }
 
-static void put_events(const struct metrics_text *text)
+static void put_events(const struct metrics_text *text, const struct gpu_metrics *metrics)
 {
 	static const char *const kinds[KIND_COUNT] = {
 		[CUDA_EVENT_ALLOC] = "alloc",
@@ -324,11 +254,11 @@ static void put_events(const struct metrics_text *text)
 		[CUDA_EVENT_UNMAPPED] = "unmapped",
 	};
 
-	begin_family(text, GPU_METRIC_EVENTS);
+	metrics_text_begin(text, GPU_METRIC_EVENTS);
 	for (size_t i = 0; i < KIND_COUNT; i++)
 		if (kinds[i])
-			put_number(text, GPU_METRIC_EVENTS, "kind", kinds[i],
-			           text->metrics->events[i]);
+			metrics_text_number(text, GPU_METRIC_EVENTS, "kind", kinds[i],
+			                    metrics->events[i]);
 }
 
 /* What went otherwise than it should, and what it takes. */
@@ -345,16 +275,17 @@ static void put_oddities(const struct metrics_text *text, struct gpu_process_tab
 	counts[2] = (struct named_count){ "stacks_full", stack_table_overflows(stacks) };
 	counts[3] = (struct named_count){ "processes_full", usage.refused_events };
 	for (size_t i = 0; i < ARRAY_LENGTH(counts); i++)
-		put_number(text, GPU_METRIC_DROPPED, "reason", counts[i].name, counts[i].count);
-	put_family(text, GPU_METRIC_LOST_BYTES,
-	           (uint64_t)wide_sum_value(usage.oddities.unstacked_bytes));
-	put_family(text, GPU_METRIC_UNKNOWN_FREES, usage.oddities.unknown_frees);
-	put_family(text, GPU_METRIC_MISSED_FREES, usage.oddities.missed_frees);
-	put_family(text, GPU_METRIC_PROCESSES, usage.running);
-	put_family(text, GPU_METRIC_UNNAMED, usage.unnamed);
-	begin_family(text, GPU_METRIC_MEMORY);
-	put_number(text, GPU_METRIC_MEMORY, "table", "stacks", stack_table_bytes(stacks));
-	put_number(text, GPU_METRIC_MEMORY, "table", "blocks", usage.memory_bytes);
+		metrics_text_number(text, GPU_METRIC_DROPPED, "reason", counts[i].name,
+		                    counts[i].count);
+	metrics_text_family(text, GPU_METRIC_LOST_BYTES,
+	                    (uint64_t)wide_sum_value(usage.oddities.unstacked_bytes));
+	metrics_text_family(text, GPU_METRIC_UNKNOWN_FREES, usage.oddities.unknown_frees);
+	metrics_text_family(text, GPU_METRIC_MISSED_FREES, usage.oddities.missed_frees);
+	metrics_text_family(text, GPU_METRIC_PROCESSES, usage.running);
+	metrics_text_family(text, GPU_METRIC_UNNAMED, usage.unnamed);
+	metrics_text_begin(text, GPU_METRIC_MEMORY);
+	metrics_text_number(text, GPU_METRIC_MEMORY, "table", "stacks", stack_table_bytes(stacks));
+	metrics_text_number(text, GPU_METRIC_MEMORY, "table", "blocks", usage.memory_bytes);
 }
 
 /* The newest process of each id that has its name. */
@@ -380,21 +311,23 @@ void gpu_metrics_format(const struct gpu_metrics *metrics, struct gpu_process_ta
                         const struct stack_table *stacks, const struct collector_health *health,
                         struct strbuf *out)
 {
-	struct metrics_text text = { .metrics = metrics, .out = out };
+	struct metrics_text text = { .cluster = metrics->options.cluster, .out = out };
 
 	choose_processes(&text, processes);
 	for (int i = GPU_METRIC_ALLOC_BYTES; i <= GPU_METRIC_IMPLICIT_CALLS; i++)
 		put_compatible(&text, (enum gpu_metric_id)i);
 	put_live(&text);
-	put_failures(&text);
+	if (metrics->options.devices)
+		device_metrics_format(&text, metrics->options.devices);
+	put_failures(&text, metrics);
 	put_named(&text, GPU_METRIC_OOM_REPORTS, "outcome", health->oom_reports,
 	          health->oom_report_count);
-	put_call_seconds(&text);
-	put_family(&text, GPU_METRIC_UP, health->is_up);
-	put_events(&text);
+	put_call_seconds(&text, metrics);
+	metrics_text_family(&text, GPU_METRIC_UP, health->is_up);
+	put_events(&text, metrics);
 	put_oddities(&text, processes, stacks, health);
-	put_family(&text, GPU_METRIC_LIBRARIES, health->attached_libraries);
-	put_family(&text, GPU_METRIC_PROBES, health->attached_probes);
+	metrics_text_family(&text, GPU_METRIC_LIBRARIES, health->attached_libraries);
+	metrics_text_family(&text, GPU_METRIC_PROBES, health->attached_probes);
 	put_named(&text, GPU_METRIC_ATTACH_ERRORS, "reason", health->attach_errors,
 	          health->attach_error_count);
 	free(text.processes);
@@ -404,7 +337,7 @@ void gpu_metrics_format_down(struct strbuf *out)
 {
 	const struct metrics_text text = { .out = out };
 
-	put_family(&text, GPU_METRIC_UP, 0);
+	metrics_text_family(&text, GPU_METRIC_UP, 0);
 }
 
 void gpu_metrics_format_pushes(const struct push_health *health, struct strbuf *out)
@@ -416,14 +349,14 @@ void gpu_metrics_format_pushes(const struct push_health *health, struct strbuf *
 	};
 
 	put_named(&text, GPU_METRIC_PUSHES, "outcome", health->outcomes, health->outcome_count);
-	put_family(&text, GPU_METRIC_PUSH_BYTES, health->waiting_bytes);
+	metrics_text_family(&text, GPU_METRIC_PUSH_BYTES, health->waiting_bytes);
 	put_named(&text, GPU_METRIC_PUSHES_WAITING, "place", waiting, ARRAY_LENGTH(waiting));
-	put_family(&text, GPU_METRIC_PUSH_AGE, health->oldest_age_s);
+	metrics_text_family(&text, GPU_METRIC_PUSH_AGE, health->oldest_age_s);
 	put_named(&text, GPU_METRIC_PUSH_DROPS, "reason", health->drops, health->drop_count);
 	if (!health->has_spool)
 		return;
-	put_family(&text, GPU_METRIC_SPOOL_BYTES, health->spool_bytes);
-	put_family(&text, GPU_METRIC_SPOOL_UP, health->is_spooling);
+	metrics_text_family(&text, GPU_METRIC_SPOOL_BYTES, health->spool_bytes);
+	metrics_text_family(&text, GPU_METRIC_SPOOL_UP, health->is_spooling);
 }
 
 void gpu_metrics_format_pods(const struct identifier_counts *counts, struct strbuf *out)
@@ -432,16 +365,15 @@ void gpu_metrics_format_pods(const struct identifier_counts *counts, struct strb
 
 	if (!counts->has_watch)
 		return;
-	put_family(&text, GPU_METRIC_PODS, counts->table.pods);
-	put_family(&text, GPU_METRIC_PODS_CURRENT, counts->watch.is_current);
-	put_family(&text, GPU_METRIC_POD_EVENTS, counts->watch.events);
-	put_family(&text, GPU_METRIC_POD_FAILURES, counts->watch.failures);
-	put_family(&text, GPU_METRIC_POD_LOSSES, counts->watch.passed_over + counts->table.refused);
+	metrics_text_family(&text, GPU_METRIC_PODS, counts->table.pods);
+	metrics_text_family(&text, GPU_METRIC_PODS_CURRENT, counts->watch.is_current);
+	metrics_text_family(&text, GPU_METRIC_POD_EVENTS, counts->watch.events);
+	metrics_text_family(&text, GPU_METRIC_POD_FAILURES, counts->watch.failures);
+	metrics_text_family(&text, GPU_METRIC_POD_LOSSES,
+	                    counts->watch.passed_over + counts->table.refused);
 }
 
 void gpu_metrics_print_docs(struct strbuf *out)
 {
-	for (size_t i = 0; i < GPU_METRIC_COUNT; i++)
-		strbuf_printf(out, "| `%s` | %s | %s | %s |\n", families[i].name, families[i].type,
-		              families[i].labels, families[i].help);
+	metrics_text_print_docs(out);
 }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "base/strbuf.h"
+#include "collector/live/device_books.h"
 #include "collector/live/gpu_process.h"
 #include "collector/live/stack_table.h"
 
@@ -36,7 +37,7 @@ struct collector_health {
 
 struct gpu_metrics_options {
 	const char *cluster;
-	const char *gpu;
+	const struct device_books *devices; /* NULL: devices are not asked */
 };
 
 struct gpu_metrics;

@@ -1,6 +1,7 @@
 #include "collector/live/gpu_process.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -85,6 +86,7 @@ static void read_identity(const struct gpu_process_table *table, struct gpu_proc
 	char text[COMM_BYTES + 1] = "";
 
 	memcpy(text, comm, COMM_BYTES);
+	(void)snprintf(process->gpu, sizeof(process->gpu), "%s", DEVICE_UNKNOWN);
 	process_identity_fini(&process->identity);
 	table->options.namer.identify(table->options.namer.context, process->tgid, text,
 	                              &process->identity);

@@ -16,11 +16,13 @@
 
 #include "base/budget.h"
 #include "base/cleanup.h"
+#include "collector/device_picture.h"
 #include "collector/identity/process_identity.h"
 #include "collector/live/gpu_account.h"
 
-#define GPU_PROCESSES_MAX   8192 /* as many as the programs in the kernel know */
-#define FORMER_PROGRAMS_MAX 256  /* in one tick */
+#define DEVICE_UNKNOWN      "unknown" /* a device that is not certain */
+#define GPU_PROCESSES_MAX   8192      /* as many as the programs in the kernel know */
+#define FORMER_PROGRAMS_MAX 256       /* in one tick */
 
 struct gpu_process {
 	struct gpu_account account;
@@ -53,6 +55,7 @@ struct gpu_process {
 	bool is_published;                /* its end was part of a tick */
 	bool is_former;                   /* the program before an exec, for its last tick */
 	int64_t seen_mono_ns;             /* when its names were asked for first */
+	char gpu[DEVICE_TEXT];            /* the device that it is on, or DEVICE_UNKNOWN */
 	struct process_identity identity; /* while it is late, nothing of it is published */
 };
 

@@ -34,7 +34,7 @@ struct memory_tick *memory_tick_new(const struct memory_tick_options *options,
 	tick->processes = processes;
 	tick->stacks = stacks;
 	tick->batch = series_batch_new(&options->series, stacks);
-	tick->ooms = oom_reports_new(&options->oom, processes);
+	tick->ooms = oom_reports_new(options->devices, processes);
 	return tick;
 }
 
@@ -61,6 +61,16 @@ void memory_tick_see(struct memory_tick *tick, struct gpu_process *process,
 	if (high->unix_ns == 0)
 		high->unix_ns = unix_ns;
 	oom_reports_see(tick->ooms, process, event, stack, unix_ns);
+}
+
+void memory_tick_see_devices(struct memory_tick *tick)
+{
+	oom_reports_see_devices(tick->ooms);
+}
+
+bool memory_tick_wants_devices(const struct memory_tick *tick)
+{
+	return oom_reports_want_devices(tick->ooms);
 }
 
 int64_t memory_tick_due_mono_ns(const struct memory_tick *tick)
@@ -180,6 +190,19 @@ static bool next_peak(const void *rows, size_t *cursor, uint32_t *out_stack, int
 	return false;
 }
 
+/* The one row of a device. */
+static bool next_device(const void *rows, size_t *cursor, uint32_t *out_stack, int64_t *out_values)
+{
+	const struct device_reading *device = rows;
+
+	if ((*cursor)++ > 0)
+		return false;
+	*out_stack = STACK_DEVICE;
+	out_values[0] = wide_sum_value(device->used_bytes);
+	out_values[1] = wide_sum_value(device->total_bytes);
+	return true;
+}
+
 /* ---- series ---- */
 
 static bool is_first_of_its_error(const struct gpu_account *account, size_t index)
@@ -283,6 +306,25 @@ static void add_peak(struct memory_tick *tick, const struct gpu_process *process
 		});
 }
 
+static void add_devices(struct memory_tick *tick)
+{
+	const struct device_picture *picture;
+
+	if (!tick->options.devices || !device_books_has_new(tick->options.devices))
+		return;
+	picture = device_books_picture(tick->options.devices);
+	for (size_t i = 0; picture && i < picture->device_count; i++)
+		if (picture->devices[i].has_memory)
+			series_batch_add(tick->batch,
+			                 &(struct series){
+						 .kind = profile_kind(PROFILE_KIND_DEVICE),
+						 .time = tick->time,
+						 .gpu = picture->devices[i].uuid,
+						 .next = next_device,
+						 .rows = &picture->devices[i],
+					 });
+}
+
 /* ---- a tick ---- */
 
 /* Whether a window ends within this tick, or nothing more will be told. */
@@ -366,6 +408,7 @@ void memory_tick_publish(struct memory_tick *tick, struct stack_profile_time tim
 					      .kind = profile_kind(PROFILE_KIND_NOTHING),
 					      .time = time,
 				      });
+	add_devices(tick);
 	for (size_t i = 0; i < count; i++) {
 		struct gpu_process *process = gpu_process_table_at(tick->processes, i);
 

@@ -13,12 +13,15 @@
  *          A peak is what was live, by stack, at the highest point of a window of minutes:
  *          one for each process and window, with the exact time of that point, unless the
  *          one before was as high; and one at the end of the process.
+ *          A device has one profile a tick, of what it last said of itself, if it has said
+ *          something since the tick before.
  * Errors   none.
  * Threads  none: the collector's.
- * Source   collector specification 3.2, 3.3, 3.4, 6.4
+ * Source   collector specification 3.2, 3.3, 3.4, 3.6, 6.4
  */
 #pragma once
 
+#include "collector/live/device_books.h"
 #include "collector/live/gpu_process.h"
 #include "collector/live/oom_reports.h"
 #include "collector/live/series_batch.h"
@@ -33,8 +36,8 @@ enum malloc_series {
 
 struct memory_tick_options {
 	struct series_batch_options series;
-	struct oom_reports_options oom;
-	int64_t peak_window_ns; /* on multiples of the wall clock */
+	struct device_books *devices; /* NULL: nobody knows of any */
+	int64_t peak_window_ns;       /* on multiples of the wall clock */
 	enum malloc_series malloc_series;
 	const char *malloc_service_name; /* of all processes; NULL or "": each its own */
 };
@@ -46,7 +49,7 @@ enum memory_tick_moment {
 
 struct memory_tick;
 
-/* Both tables outlive it; options are copied, their texts are not. */
+/* Tables and devices outlive it; options are copied, their texts are not. */
 struct memory_tick *memory_tick_new(const struct memory_tick_options *options,
                                     struct gpu_process_table *processes, struct stack_table *stacks)
 	__attribute__((returns_nonnull));
@@ -59,6 +62,12 @@ DEFINE_FREEP(memory_tick)
  */
 void memory_tick_see(struct memory_tick *tick, struct gpu_process *process,
                      const struct cuda_event *event, uint32_t stack, int64_t unix_ns);
+
+/* A picture of devices was taken, and processes have theirs: reports that wait for it go on. */
+void memory_tick_see_devices(struct memory_tick *tick);
+
+/* Whether one waits for it. */
+bool memory_tick_wants_devices(const struct memory_tick *tick);
 
 /* When something is due before the next tick; INT64_MAX: nothing is. And its publishing. */
 int64_t memory_tick_due_mono_ns(const struct memory_tick *tick);

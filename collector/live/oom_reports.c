@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -33,8 +34,10 @@ struct oom_report {
 	enum cuda_class memory_class;
 	uint32_t stack;
 	bool has_recovered;
+	bool has_seen_devices;
 	bool has_device;
-	struct oom_device device;
+	uint64_t device_used_bytes;
+	uint64_t device_total_bytes;
 
 	struct holder *holders; /* NULL: no room for a copy */
 	size_t holder_count;
@@ -44,7 +47,7 @@ struct oom_report {
 };
 
 struct oom_reports {
-	struct oom_reports_options options;
+	const struct device_books *devices;
 	struct gpu_process_table *processes;
 	struct oom_report pending[OOM_PENDING_MAX];
 	size_t count;
@@ -53,12 +56,12 @@ struct oom_reports {
 	struct oom_counts counts;
 };
 
-struct oom_reports *oom_reports_new(const struct oom_reports_options *options,
+struct oom_reports *oom_reports_new(const struct device_books *devices,
                                     struct gpu_process_table *processes)
 {
 	struct oom_reports *reports = mem_zalloc(1, sizeof(*reports));
 
-	reports->options = *options;
+	reports->devices = devices;
 	reports->processes = processes;
 	return reports;
 }
@@ -132,7 +135,7 @@ static void copy_rows(struct oom_report *report, const struct gpu_process *proce
 	report->holder_count++;
 }
 
-/* Of all processes: while GPUs are not told apart, all may be on that one. */
+/* Of all processes: on which device each is may be known only later. */
 static void copy_holders(struct oom_reports *reports, struct oom_report *report)
 {
 	const size_t processes = gpu_process_table_count(reports->processes);
@@ -186,7 +189,6 @@ static bool may_begin(struct oom_reports *reports, const struct gpu_process *pro
 static void begin(struct oom_reports *reports, struct gpu_process *process,
                   const struct cuda_event *event, uint32_t stack, int64_t unix_ns)
 {
-	const struct oom_reports_options *options = &reports->options;
 	struct oom_report *report = &reports->pending[reports->count];
 
 	if (!may_begin(reports, process, event)) {
@@ -203,8 +205,6 @@ static void begin(struct oom_reports *reports, struct gpu_process *process,
 		.memory_class = gpu_account_class_of(event),
 		.stack = stack,
 	};
-	report->has_device = options->ask_device &&
-	                     options->ask_device(options->context, &report->device);
 	copy_holders(reports, report);
 	process->last_oom_ns = event->time_ns > 0 ? event->time_ns : 1;
 	reports->minute_count++;
@@ -235,6 +235,38 @@ void oom_reports_see(struct oom_reports *reports, struct gpu_process *process,
 		recover(reports, process, event);
 }
 
+/* ---- devices ---- */
+
+static void see_device(const struct oom_reports *reports, struct oom_report *report)
+{
+	const struct gpu_process *process =
+		gpu_process_table_find(reports->processes, report->tgid, report->start_ns);
+	const struct device_reading *device = process ? device_books_of(reports->devices, process)
+	                                              : NULL;
+
+	report->has_seen_devices = true;
+	if (!device)
+		return;
+	report->has_device = true;
+	report->device_used_bytes = device->used_bytes;
+	report->device_total_bytes = device->total_bytes;
+}
+
+void oom_reports_see_devices(struct oom_reports *reports)
+{
+	for (size_t i = 0; reports->devices && i < reports->count; i++)
+		if (!reports->pending[i].has_seen_devices)
+			see_device(reports, &reports->pending[i]);
+}
+
+bool oom_reports_want_devices(const struct oom_reports *reports)
+{
+	for (size_t i = 0; reports->devices && i < reports->count; i++)
+		if (!reports->pending[i].has_seen_devices)
+			return true;
+	return false;
+}
+
 /* ---- publishing ---- */
 
 static bool next_call(const void *rows, size_t *cursor, uint32_t *out_stack, int64_t *out_values)
@@ -246,8 +278,8 @@ static bool next_call(const void *rows, size_t *cursor, uint32_t *out_stack, int
 	*out_stack = report->stack;
 	out_values[0] = wide_sum_value(report->requested_bytes);
 	if (report->has_device) {
-		out_values[1] = wide_sum_value(report->device.used_bytes);
-		out_values[2] = wide_sum_value(report->device.total_bytes);
+		out_values[1] = wide_sum_value(report->device_used_bytes);
+		out_values[2] = wide_sum_value(report->device_total_bytes);
 	}
 	return true;
 }
@@ -270,8 +302,15 @@ static bool next_held(const void *rows, size_t *cursor, uint32_t *out_stack, int
 	return true;
 }
 
+/* Whether two processes may be on one device. */
+static bool may_share(const struct gpu_process *one, const struct gpu_process *other)
+{
+	return strcmp(one->gpu, other->gpu) == 0 || strcmp(one->gpu, DEVICE_UNKNOWN) == 0 ||
+	       strcmp(other->gpu, DEVICE_UNKNOWN) == 0;
+}
+
 static void add_holders(const struct oom_reports *reports, const struct oom_report *report,
-                        struct series_batch *batch)
+                        const struct gpu_process *failed, struct series_batch *batch)
 {
 	for (size_t i = 0; i < report->holder_count; i++) {
 		const struct holder *holder = &report->holders[i];
@@ -279,7 +318,7 @@ static void add_holders(const struct oom_reports *reports, const struct oom_repo
 		const struct gpu_process *process =
 			gpu_process_table_find(reports->processes, holder->tgid, holder->start_ns);
 
-		if (process)
+		if (process && may_share(failed, process))
 			series_batch_add(batch, &(struct series){
 							.kind = profile_kind(PROFILE_KIND_PEAK),
 							.time = { report->unix_ns, 0 },
@@ -315,7 +354,7 @@ static void publish(struct oom_reports *reports, const struct oom_report *report
 				 .next = next_call,
 				 .rows = report,
 			 });
-	add_holders(reports, report, batch);
+	add_holders(reports, report, process, batch);
 	series_batch_flush(batch);
 	reports->counts.reported++;
 }

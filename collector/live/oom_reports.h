@@ -9,6 +9,9 @@
  *          try again), and the report is due: one profile of the call, and one of what
  *          each process held (gpu_memory_peak, reason="oom"), all with the time of the
  *          failed call. A report waits for processes whose names are late.
+ *          What the device has is of the first picture after the failed call, if one comes
+ *          within that second. Processes that are on another device for certain are left
+ *          out.
  *          A storm costs no more than OOM_PENDING_MAX copies at a time and OOM_MINUTE_MAX
  *          reports a minute; what is not reported is counted, and stands among the failed
  *          calls of the tick all the same.
@@ -19,24 +22,13 @@
  */
 #pragma once
 
+#include "collector/live/device_books.h"
 #include "collector/live/series_batch.h"
 
 #define OOM_PENDING_MAX 4
 #define OOM_MINUTE_MAX  20 /* of all processes; a guess, as the one above */
 #define OOM_PROCESS_NS  (INT64_C(60) * 1000000000)
 #define OOM_RECOVERY_NS (INT64_C(1) * 1000000000)
-
-/* What a device has; whoever can ask it fills this. */
-struct oom_device {
-	uint64_t used_bytes;
-	uint64_t total_bytes;
-};
-
-struct oom_reports_options {
-	/* False: nobody knows. NULL: nobody ever does. */
-	bool (*ask_device)(void *context, struct oom_device *out);
-	void *context;
-};
 
 struct oom_counts {
 	uint64_t reported;
@@ -46,8 +38,8 @@ struct oom_counts {
 
 struct oom_reports;
 
-/* The processes outlive it. */
-struct oom_reports *oom_reports_new(const struct oom_reports_options *options,
+/* Both outlive it; no devices (NULL): no report says what one has. */
+struct oom_reports *oom_reports_new(const struct device_books *devices,
                                     struct gpu_process_table *processes)
 	__attribute__((returns_nonnull));
 void oom_reports_free(struct oom_reports *reports);
@@ -56,6 +48,13 @@ DEFINE_FREEP(oom_reports)
 /* A call of the process, whose event was booked: it may begin a report, or recover one. */
 void oom_reports_see(struct oom_reports *reports, struct gpu_process *process,
                      const struct cuda_event *event, uint32_t stack, int64_t unix_ns);
+
+/*
+ * There is a picture of devices that was asked for since: reports that wait for one take
+ * what the device of their process says. Whether any waits.
+ */
+void oom_reports_see_devices(struct oom_reports *reports);
+bool oom_reports_want_devices(const struct oom_reports *reports);
 
 /* When the next report is due, on the monotonic clock; INT64_MAX: there is none. */
 int64_t oom_reports_due_mono_ns(const struct oom_reports *reports);

@@ -104,7 +104,7 @@ static void put_memory(struct label_builder *builder, const struct series_batch 
 	if (batch->options.has_pid_label)
 		put_label(builder, "pid",
 		          arena_printf(builder->arena, "%" PRIu32, series->process->tgid));
-	put_label(builder, "gpu", str_of(batch->options.gpu));
+	put_text(builder, "gpu", series->process->gpu);
 	put_text(builder, "cuda_class", series->cuda_class);
 	put_text(builder, "cuda_error", series->cuda_error);
 	put_text(builder, "reason", series->reason);
@@ -127,6 +127,7 @@ static bool make_labels(const struct series_batch *batch, const struct series *s
 		put_process(&builder, series);
 	if (series->process && series->scope == SERIES_OF_PROCESS)
 		put_memory(&builder, batch, series);
+	put_text(&builder, "gpu", series->gpu);
 	*out = (struct label_set){
 		.labels = arena_array(batch->arena, builder.count, sizeof(struct label)),
 		.count = builder.count,

@@ -22,7 +22,6 @@ struct series_batch_options {
 	const char *service_suffix; /* "-gpu" */
 	const char *hostname;
 	const char *cluster;
-	const char *gpu; /* of all processes: "unknown", or the one there is */
 	bool has_pid_label;
 	struct profile_sink sink;
 };
@@ -47,6 +46,7 @@ struct series {
 	const struct gpu_process *process; /* NULL: the machine's own */
 	const char *service_name;          /* NULL: that of the process */
 	/* labels; NULL: it has none */
+	const char *gpu; /* of a device; processes have their own */
 	const char *cuda_class;
 	const char *cuda_error;
 	const char *reason;

@@ -167,6 +167,7 @@ static uint32_t intern_node(struct stack_table *table, uint32_t parent, uint32_t
 static void add_fixed(struct stack_table *table)
 {
 	const struct frame lost = { .name = STR("[stack lost]") };
+	const struct frame device = { .name = STR("[device]") };
 	const struct frame omitted = { .name = STR("[frames left out]") };
 	const struct frame sampled = { .name = STR("[sampled]") };
 	uint32_t root;
@@ -185,6 +186,8 @@ static void add_fixed(struct stack_table *table)
 		root = intern_node(table, STACK_LOST, table->function_frames[i]);
 		assert(root == stack_lost((enum cuda_function_id)i));
 	}
+	root = intern_node(table, STACK_NONE, intern_frame(table, &device));
+	assert(root == STACK_DEVICE);
 	table->omitted_frame = intern_frame(table, &omitted);
 	table->sampled_frame = intern_frame(table, &sampled);
 }
@@ -455,7 +458,7 @@ void stack_table_shrink(struct stack_table *table, uint8_t *marks, uint32_t **ou
 	for (uint32_t i = 0; i < count; i++) {
 		const struct stack_node *node = &table->nodes[i];
 
-		if (i <= CUDA_FUNCTION_COUNT) /* those that always are there */
+		if (i <= STACK_DEVICE) /* those that always are there */
 			numbers[i] = i;
 		else if (!marks[i])
 			numbers[i] = STACK_NONE;

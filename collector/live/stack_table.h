@@ -3,12 +3,13 @@
  *
  * Shape    strings, frames and stacks are numbered densely. A stack is a node: its parent
  *          (the calling stack) and its innermost frame; parents have smaller numbers. The
- *          innermost frame of every stack is the driver's function. A frame is the same
+ *          innermost frame of every stack of a call is the driver's function. A frame is the same
  *          only when all of it is the same, so that a process that lies about its files
  *          cannot name frames of another.
  *          Stacks that always are there: STACK_LOST, one frame "[stack lost]", and below
  *          it one for each driver function, stack_lost(). They stand for calls whose
- *          stack was not captured, was left out, or finds no room here.
+ *          stack was not captured, was left out, or finds no room here. And STACK_DEVICE,
+ *          one frame "[device]", for what no call did.
  * Units    memory in bytes.
  * Errors   none: what does not fit the limit is a lost stack, and counted.
  * Threads  none: the collector's.
@@ -37,6 +38,8 @@ static inline uint32_t stack_lost(enum cuda_function_id function)
 {
 	return 1 + (uint32_t)function;
 }
+
+#define STACK_DEVICE (1 + (uint32_t)CUDA_FUNCTION_COUNT)
 
 /* An interned frame; the first five are numbers of strings, 0 is "". */
 struct stack_frame {

@@ -95,7 +95,6 @@ static inline void open_tick(struct fixture *fixture, const struct memory_tick_o
 		.service_suffix = "-gpu",
 		.hostname = "box",
 		.cluster = "default",
-		.gpu = "unknown",
 		.has_pid_label = true,
 		.sink = { note_push, fixture },
 	};

@@ -27,8 +27,7 @@ static int set_up(void **state)
 		.memory_bytes = 16 << 20,
 	});
 	fixture->stacks = stack_table_new(1 << 20);
-	fixture->metrics = gpu_metrics_new(
-		&(struct gpu_metrics_options){ .cluster = "default", .gpu = "unknown" });
+	fixture->metrics = gpu_metrics_new(&(struct gpu_metrics_options){ .cluster = "default" });
 	strbuf_init(&fixture->text, 1 << 20);
 	*state = fixture;
 	return 0;

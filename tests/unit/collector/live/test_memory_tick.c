@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/collector/live/device_fixture.h"
 #include "tests/unit/collector/live/publish_fixture.h"
 
 #define MEMORY                                                                    \
@@ -299,6 +300,54 @@ static void stacks_that_nothing_refers_to_are_thrown_away(void **state)
 	gpu_account_check(&gpu_process_table_at(fixture->processes, 0)->account);
 }
 
+#define DEVICE(number)                                                                \
+	"{__delta__=\"false\", __name__=\"gpu_memory_device\", cluster=\"default\", " \
+	"gpu=\"GPU-" number "\", hostname=\"box\", "                                  \
+	"service_name=\"vramscope-collector-gpu\"}"
+
+static void a_device_has_a_profile_a_tick_of_what_it_says(void **state)
+{
+	static const uint64_t used[] = { 500, 700, 9 };
+	struct fixture *fixture = *state;
+	CLEANUP(device_books_freep) struct device_books *devices = empty_books();
+	CLEANUP(mem_freep) struct device_picture *picture = picture_of(used, 3);
+	const struct note *note;
+
+	open_tick(fixture, &(struct memory_tick_options){ .devices = devices });
+	picture->devices[2].has_memory = false;
+	device_books_take(devices, picture);
+	publish(fixture);
+	assert_int_equal(fixture->count, 3); /* with the heartbeat */
+	note = note_of(fixture, DEVICE("1"), "used_space");
+	assert_non_null(note);
+	assert_int_equal(note->samples, 1);
+	assert_int_equal(note->totals[0], 700);
+	assert_int_equal(note->totals[1], 1000);
+	assert_int_equal(note->time_unix_ns, 15000);
+	assert_int_equal(note_of(fixture, DEVICE("0"), "used_space")->totals[0], 500);
+	publish(fixture); /* nothing was said since */
+	assert_int_equal(fixture->count, 1);
+}
+
+static void series_of_a_process_say_its_device(void **state)
+{
+	static const uint64_t used[] = { 500 };
+	struct fixture *fixture = *state;
+	CLEANUP(device_books_freep) struct device_books *devices = empty_books();
+	CLEANUP(mem_freep) struct device_picture *picture = picture_of(used, 1);
+	size_t count = 0;
+
+	open_tick(fixture, &(struct memory_tick_options){ .devices = devices });
+	take(fixture, alloc_event(0x1000, 400), STACK_OF(fixture->stacks, "load", "main"));
+	device_books_take(devices, picture);
+	device_books_settle(devices, fixture->processes);
+	publish(fixture);
+	for (size_t i = 0; i < fixture->count; i++)
+		count += strstr(fixture->notes[i].labels, "pid=\"100\"") &&
+		         strstr(fixture->notes[i].labels, "gpu=\"GPU-0\"");
+	assert_int_equal(count, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -315,6 +364,8 @@ int main(void)
 		TEST(a_series_too_large_for_one_profile_is_several),
 		TEST(a_tick_too_large_for_one_push_is_several),
 		TEST(stacks_that_nothing_refers_to_are_thrown_away),
+		TEST(a_device_has_a_profile_a_tick_of_what_it_says),
+		TEST(series_of_a_process_say_its_device),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -234,33 +234,97 @@ static void its_stacks_outlive_a_tick_that_throws_others_away(void **state)
 	                    "step");
 }
 
-static bool ask_device(void *context, struct oom_device *out)
+/* The devices say this, and those who ran then know where they are. */
+static void see_devices(struct fixture *fixture, struct device_books *devices, uint64_t used_bytes,
+                        uint32_t tgid_on_b)
 {
-	*out = *(const struct oom_device *)context;
-	return out->total_bytes > 0;
+	struct device_picture *picture = mem_zalloc(1, sizeof(*picture));
+
+	picture->mono_ns = clock_mono_ns();
+	picture->device_count = 2;
+	picture->devices[0] = (struct device_reading){ .uuid = "GPU-a",
+		                                       .has_memory = true,
+		                                       .has_holders = true,
+		                                       .used_bytes = used_bytes,
+		                                       .total_bytes = 80 * GB };
+	picture->devices[1] = picture->devices[0];
+	picture->devices[1].uuid[strlen("GPU-")] = 'b';
+	picture->devices[1].used_bytes = GB;
+	picture->holder_count = 2;
+	picture->holders[0] = (struct device_holder){ .tgid = 101, .device = 0 };
+	picture->holders[1] = (struct device_holder){ .tgid = tgid_on_b, .device = 1 };
+	device_books_take(devices, picture);
+	device_books_settle(devices, fixture->processes);
+	memory_tick_see_devices(fixture->tick);
+	free(picture);
 }
+
+static struct device_books *open_with_devices(struct fixture *fixture)
+{
+	struct device_books *devices =
+		device_books_new(&(struct device_books_options){ .stale_ns = 3600 * NS_PER_S });
+
+	open_tick(fixture, &(struct memory_tick_options){ .devices = devices });
+	return devices;
+}
+
+#define OOM_ON(gpu)                                                                         \
+	"{__delta__=\"false\", __name__=\"gpu_memory_oom\", cluster=\"default\", "          \
+	"cuda_class=\"device\", cuda_error=\"CUDA_ERROR_OUT_OF_MEMORY\", gpu=\"" gpu "\", " \
+	"hostname=\"box\", pid=\"101\", proc_comm=\"worker\", "                             \
+	"recovered=\"false\", service_name=\"worker-gpu\"}"
 
 static void a_device_that_tells_of_itself_is_part_of_it(void **state)
 {
 	struct fixture *fixture = *state;
-	struct oom_device device = { 79 * GB, 80 * GB };
+	CLEANUP(device_books_freep) struct device_books *devices = open_with_devices(fixture);
 	const uint32_t step = STACK_OF(fixture->stacks, "step", "main");
 	const struct note *note;
 
-	open_tick(fixture, &(struct memory_tick_options){ .oom = { ask_device, &device } });
+	assert_false(memory_tick_wants_devices(fixture->tick));
 	take_at(fixture, of(101, 10, failed_event(2 * GB, 2)), step, AT);
-	device = (struct oom_device){ 0 }; /* what was, not what is */
-	take_at(fixture, of(102, 10, failed_event(GB, 2)), step, AT);
+	assert_true(memory_tick_wants_devices(fixture->tick));
+	see_devices(fixture, devices, 79 * GB, 102);
+	assert_false(memory_tick_wants_devices(fixture->tick));
+	see_devices(fixture, devices, 7 * GB, 102); /* what was, not what is */
 	publish_all(fixture);
-	assert_int_equal(fixture->count, 2);
-	note = note_of(fixture, OOM("101", "false"), "requested_space");
+	assert_int_equal(fixture->count, 1);
+	note = note_of(fixture, OOM_ON("GPU-a"), "requested_space");
 	assert_non_null(note);
 	assert_int_equal(note->totals[0], 2 * GB);
 	assert_int_equal(note->totals[1], 79 * GB);
 	assert_int_equal(note->totals[2], 80 * GB);
-	note = note_of(fixture, OOM("102", "false"), "requested_space");
+}
+
+static void where_its_device_is_not_certain_none_is_told(void **state)
+{
+	struct fixture *fixture = *state;
+	CLEANUP(device_books_freep) struct device_books *devices = open_with_devices(fixture);
+	const uint32_t step = STACK_OF(fixture->stacks, "step", "main");
+	const struct note *note;
+
+	take_at(fixture, of(101, 10, failed_event(2 * GB, 2)), step, AT);
+	see_devices(fixture, devices, 79 * GB, 101);
+	publish_all(fixture);
+	note = note_of(fixture, OOM_ON("unknown"), "requested_space");
 	assert_non_null(note);
 	assert_int_equal(note->totals[1], 0);
+}
+
+static void who_is_on_another_device_is_left_out(void **state)
+{
+	struct fixture *fixture = *state;
+	CLEANUP(device_books_freep) struct device_books *devices = open_with_devices(fixture);
+	const uint32_t step = STACK_OF(fixture->stacks, "step", "main");
+
+	for (uint32_t pid = 102; pid <= 103; pid++)
+		take(fixture, of(pid, 1, alloc_event(0x1000, GB)), step);
+	take_at(fixture, of(101, 10, failed_event(2 * GB, 2)), step, AT);
+	see_devices(fixture, devices, 79 * GB, 102);
+	publish_all(fixture);
+	/* 103 may be there as well */
+	assert_int_equal(fixture->count, 2);
+	assert_int_equal(total_of(fixture, HELD("103"), "peak_space"), GB);
 }
 
 static void the_last_tick_waits_for_nobody(void **state)
@@ -287,6 +351,8 @@ int main(void)
 		TEST(a_report_waits_for_a_second_and_for_late_names),
 		TEST(its_stacks_outlive_a_tick_that_throws_others_away),
 		TEST(a_device_that_tells_of_itself_is_part_of_it),
+		TEST(where_its_device_is_not_certain_none_is_told),
+		TEST(who_is_on_another_device_is_left_out),
 		TEST(the_last_tick_waits_for_nobody),
 	};
 

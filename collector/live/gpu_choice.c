@@ -1,0 +1,137 @@
+#include "collector/live/gpu_choice.h"
+
+#include <string.h>
+
+#include "base/str.h"
+
+struct choice {
+	const struct device_reading *devices;
+	size_t count;
+	const struct process_identity *identity;
+};
+
+/* What one source says: a device, that there is none of ours, or nothing. */
+enum answer {
+	ANSWER_NOTHING,
+	ANSWER_DEVICE,
+	ANSWER_NONE,
+};
+
+/* ---- numbers ---- */
+
+/* Whether what the process counts are all of this machine's devices. */
+static bool sees_all(const struct choice *choice)
+{
+	const struct label_text *labels = choice->identity->labels;
+
+	return !label_text_is_set(&labels[IDENTITY_CONTAINER_ID]) &&
+	       !label_text_is_set(&labels[IDENTITY_POD]) &&
+	       !label_text_is_set(&labels[IDENTITY_SLURM_JOB]);
+}
+
+static bool are_alike(const struct choice *choice)
+{
+	for (size_t i = 0; i < choice->count; i++)
+		if (!choice->devices[i].model[0] ||
+		    strcmp(choice->devices[i].model, choice->devices[0].model) != 0)
+			return false;
+	return true;
+}
+
+static bool has_parts(const struct choice *choice)
+{
+	for (size_t i = 0; i < choice->count; i++)
+		if (choice->devices[i].is_part)
+			return true;
+	return false;
+}
+
+static enum answer choose_number(const struct choice *choice, uint64_t number,
+                                 const struct device_reading **out)
+{
+	if (!sees_all(choice) || has_parts(choice) || number >= choice->count ||
+	    (!choice->identity->devices.has_bus_order && !are_alike(choice)))
+		return ANSWER_NONE;
+	*out = &choice->devices[number];
+	return ANSWER_DEVICE;
+}
+
+/* ---- what it says ---- */
+
+/* A UUID may be cut short, as long as one device begins with it. */
+static enum answer choose_uuid(const struct choice *choice, const char *text,
+                               const struct device_reading **out)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < choice->count; i++) {
+		if (!str_starts_with(str_of(choice->devices[i].uuid), str_of(text)))
+			continue;
+		*out = &choice->devices[i];
+		found++;
+	}
+	return found == 1 ? ANSWER_DEVICE : ANSWER_NONE;
+}
+
+static enum answer choose_visible(const struct choice *choice, const struct device_reading **out)
+{
+	const struct device_sight *sight = &choice->identity->devices;
+	uint64_t number;
+
+	if (sight->visibility != DEVICES_ONE)
+		return ANSWER_NOTHING;
+	if (str_to_u64(str_of(sight->visible), UINT32_MAX, &number))
+		return choose_number(choice, number, out);
+	return choose_uuid(choice, sight->visible, out);
+}
+
+static enum answer choose_opened(const struct choice *choice, const struct device_reading **out)
+{
+	const struct device_sight *sight = &choice->identity->devices;
+	size_t found = 0;
+
+	if (sight->opened != DEVICE_FILES_ONE)
+		return ANSWER_NOTHING;
+	for (size_t i = 0; i < choice->count; i++) {
+		if (!choice->devices[i].has_minor || choice->devices[i].minor != sight->open_minor)
+			continue;
+		*out = &choice->devices[i];
+		found++;
+	}
+	return found == 1 ? ANSWER_DEVICE : ANSWER_NONE; /* parts have one minor */
+}
+
+/* ---- together ---- */
+
+/* A machine with one device: unless the process uses another one that we do not see. */
+static const struct device_reading *only_device(const struct choice *choice)
+{
+	const struct device_sight *sight = &choice->identity->devices;
+	const struct device_reading *device = choice->devices;
+
+	if (sight->opened == DEVICE_FILES_SEVERAL ||
+	    (sight->opened == DEVICE_FILES_ONE && device->has_minor &&
+	     device->minor != sight->open_minor))
+		return NULL;
+	return device;
+}
+
+const struct device_reading *gpu_choice_find(const struct device_reading *devices, size_t count,
+                                             const struct process_identity *identity)
+{
+	const struct choice choice = { devices, count, identity };
+	const struct device_reading *visible = NULL;
+	const struct device_reading *opened = NULL;
+	enum answer by_visible;
+	enum answer by_opened;
+
+	if (count <= 1)
+		return count == 1 ? only_device(&choice) : NULL;
+	by_visible = choose_visible(&choice, &visible);
+	by_opened = choose_opened(&choice, &opened);
+	if (by_visible == ANSWER_DEVICE && by_opened == ANSWER_DEVICE)
+		return visible == opened ? visible : NULL;
+	if (by_visible == ANSWER_DEVICE)
+		return visible;
+	return by_opened == ANSWER_DEVICE ? opened : NULL;
+}

@@ -1,0 +1,197 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "collector/live/gpu_metrics.h"
+#include "tests/unit/collector/live/device_fixture.h"
+#include "tests/unit/collector/live/live_fixture.h"
+
+struct fixture {
+	struct gpu_process_table *processes;
+	struct stack_table *stacks;
+	struct device_books *devices;
+	struct gpu_metrics *metrics;
+	struct strbuf text;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = mem_zalloc(1, sizeof(*fixture));
+
+	fixture->processes = gpu_process_table_new(&(struct gpu_process_table_options){
+		.namer = process_namer_of_proc("/nowhere"),
+		.memory_bytes = 16 << 20,
+	});
+	fixture->stacks = stack_table_new(1 << 20);
+	fixture->devices = empty_books();
+	fixture->metrics = gpu_metrics_new(
+		&(struct gpu_metrics_options){ .cluster = "lab", .devices = fixture->devices });
+	strbuf_init(&fixture->text, 1 << 20);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	gpu_metrics_free(fixture->metrics);
+	device_books_free(fixture->devices);
+	stack_table_free(fixture->stacks);
+	gpu_process_table_free(fixture->processes);
+	strbuf_fini(&fixture->text);
+	free(fixture);
+	return 0;
+}
+
+static void allocate(const struct fixture *fixture, uint32_t tgid, enum cuda_function_id function,
+                     uint64_t address, uint64_t bytes)
+{
+	struct cuda_event event = alloc_event(address, bytes);
+
+	event.tgid = tgid;
+	event.function = function;
+	gpu_account_book(&gpu_process_table_get(fixture->processes, &event)->account, &event,
+	                 STACK_LOST);
+}
+
+static void say(const struct fixture *fixture, struct device_picture *picture)
+{
+	device_books_take(fixture->devices, picture);
+	device_books_settle(fixture->devices, fixture->processes);
+	free(picture);
+}
+
+static const char *format(struct fixture *fixture)
+{
+	static const struct collector_health health = { .is_up = true };
+
+	strbuf_reset(&fixture->text);
+	gpu_metrics_format(fixture->metrics, fixture->processes, fixture->stacks, &health,
+	                   &fixture->text);
+	assert_false(strbuf_overflowed(&fixture->text));
+	return fixture->text.data;
+}
+
+/* The sum of a family's lines that have a text among their labels, and how many there are. */
+static int64_t sum_of(const char *text, const char *name, const char *label, size_t *out_count)
+{
+	const size_t length = strlen(name);
+	int64_t sum = 0;
+
+	*out_count = 0;
+	for (const char *line = text; line; line = strchr(line, '\n'), line += line != NULL) {
+		const char *end = strchr(line, '\n');
+		const char *value = line;
+
+		if (strncmp(line, name, length) != 0 ||
+		    (line[length] != '{' && line[length] != ' '))
+			continue;
+		while (*value != ' ' || value[1] == '\0')
+			value++;
+		if (label[0] && (!strstr(line, label) || strstr(line, label) > end))
+			continue;
+		sum += strtoll(value, NULL, 10);
+		++*out_count;
+	}
+	return sum;
+}
+
+static int64_t number(const char *text, const char *name, const char *label, size_t count)
+{
+	size_t found;
+	const int64_t sum = sum_of(text, name, label, &found);
+
+	assert_int_equal(found, count);
+	return sum;
+}
+
+static void what_is_live_and_what_is_not_attributed_is_what_is_used(void **state)
+{
+	static const uint64_t used[] = { 900, 800 };
+	struct fixture *fixture = *state;
+	struct device_picture *picture = picture_of(used, 2);
+	const char *text;
+	int64_t live_on_gpus;
+
+	allocate(fixture, 40, CU_MEM_ALLOC_V2, 0x1000, 300);
+	allocate(fixture, 40, CU_MEM_ALLOC_ASYNC, 0x2000, 50);
+	allocate(fixture, 40, CU_MEM_HOST_ALLOC, 0x3000, 5000); /* none of a device's */
+	allocate(fixture, 41, CU_MEM_ALLOC_V2, 0x1000, 10);
+	picture_add(picture, 0, 40, 480);
+	picture_add(picture, 0, 41, 60);
+	picture_add(picture, 1, 41, 70);
+	picture_add(picture, 1, 99, 500); /* never seen to call */
+	say(fixture, picture);
+	text = format(fixture);
+	assert_int_equal(number(text, "gpu_memory_device_used_bytes", "gpu=\"GPU-0\"", 1), 900);
+	assert_int_equal(number(text, "gpu_memory_device_total_bytes", "", 2), 2000);
+	assert_int_equal(number(text, "gpu_memory_nvml_used_bytes", "pid=\"40\"", 1), 480);
+	assert_int_equal(number(text, "gpu_memory_nvml_used_bytes", "pid=\"41\"", 2), 60 + 70);
+	assert_int_equal(number(text, "gpu_memory_nvml_used_bytes", "pid=\"99\",comm=\"\"", 1),
+	                 500);
+	assert_int_equal(number(text, "gpu_memory_unattributed_bytes", "pid=\"40\"", 1),
+	                 480 - 300 - 50);
+	assert_int_equal(number(text, "gpu_memory_unattributed_bytes", "pid=\"41\"", 1), 130 - 10);
+	/* the whole picture: of the processes that we know, and of what no process holds */
+	live_on_gpus = number(text, "gpu_memory_inuse_bytes", "", 4) - 5000;
+	assert_int_equal(live_on_gpus + number(text, "gpu_memory_unattributed_bytes", "", 2) + 500,
+	                 number(text, "gpu_memory_nvml_used_bytes", "", 4));
+	assert_int_equal(number(text, "gpu_memory_inuse_bytes", "gpu=\"GPU-0\"", 3), 5350);
+	assert_int_equal(number(text, "gpu_memory_inuse_bytes", "gpu=\"unknown\"", 1), 10);
+	assert_int_equal(number(text, "cuda_collector_nvml_up", "", 1), 1);
+	assert_int_equal(number(text, "cuda_collector_nvml_age_seconds", "", 1), 0);
+}
+
+static void managed_memory_on_the_host_makes_it_negative(void **state)
+{
+	static const uint64_t used[] = { 900 };
+	struct fixture *fixture = *state;
+	struct device_picture *picture = picture_of(used, 1);
+
+	allocate(fixture, 40, CU_MEM_ALLOC_MANAGED, 0x1000, 300);
+	picture_add(picture, 0, 40, 100);
+	say(fixture, picture);
+	assert_int_equal(number(format(fixture), "gpu_memory_unattributed_bytes", "", 1), -200);
+}
+
+static void without_a_picture_there_are_no_numbers(void **state)
+{
+	static const uint64_t used[] = { 900 };
+	struct fixture *fixture = *state;
+	struct device_picture *picture = picture_of(used, 1);
+	const char *text;
+
+	allocate(fixture, 40, CU_MEM_ALLOC_V2, 0x1000, 300);
+	text = format(fixture);
+	assert_int_equal(number(text, "cuda_collector_nvml_up", "", 1), 0);
+	assert_int_equal(number(text, "cuda_collector_nvml_age_seconds", "", 0), 0);
+	picture_add(picture, 0, 40, 480);
+	picture->mono_ns -= STALE_NS + NS_PER_S;
+	say(fixture, picture);
+	text = format(fixture);
+	assert_int_equal(number(text, "cuda_collector_nvml_up", "", 1), 0);
+	assert_int_equal(number(text, "cuda_collector_nvml_age_seconds", "", 1),
+	                 STALE_NS / NS_PER_S + 1);
+	assert_int_equal(number(text, "gpu_memory_nvml_used_bytes", "", 0), 0);
+	assert_int_equal(number(text, "gpu_memory_device_used_bytes", "", 0), 0);
+	assert_int_equal(number(text, "gpu_memory_unattributed_bytes", "", 0), 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(what_is_live_and_what_is_not_attributed_is_what_is_used),
+		TEST(managed_memory_on_the_host_makes_it_negative),
+		TEST(without_a_picture_there_are_no_numbers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
