@@ -233,6 +233,14 @@ static int open_source(struct collecting *collecting, struct event_source *out, 
 	return recording_tap_open(options->collector_record, &kernel, out, err);
 }
 
+/* A recording says nothing of this machine's devices. */
+static const char *nvml_of(const struct options *options)
+{
+	if (options->collector_replay[0] || strcmp(options->collector_nvml, "off") == 0)
+		return NULL;
+	return strcmp(options->collector_nvml, "auto") == 0 ? "" : options->collector_nvml;
+}
+
 static int open_collector(struct collecting *collecting, struct error *err)
 {
 	const struct options *options = collecting->process->options;
@@ -252,6 +260,10 @@ static int open_collector(struct collecting *collecting, struct error *err)
 		.sink = push_queue_sink(collecting->queue),
 		.metrics = take_metrics,
 		.metrics_context = collecting,
+		.proc = options->collector_replay[0] ? NULL : "/proc",
+		.nvml = nvml_of(options),
+		.host_root = options->collector_host_root[0] ? options->collector_host_root
+		                                             : "/proc/1/root",
 		.stop_descriptor = collecting->signals,
 	};
 

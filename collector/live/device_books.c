@@ -144,7 +144,8 @@ static void settle_process(const struct device_books *books, const struct device
 	const struct device_reading *device;
 	struct held_devices held = { 0 };
 
-	if (picture)
+	/* of one that has ended the id may be another's by now */
+	if (picture && process->end_mono_ns == 0)
 		held = held_by(picture, process->tgid);
 	if (held.count > 0) {
 		set_gpu(process, held.count == 1 ? picture->devices[held.holders[0].device].uuid
@@ -163,12 +164,8 @@ void device_books_settle(const struct device_books *books, struct gpu_process_ta
 	const struct device_picture *picture = device_books_picture(books);
 	const bool knows = picture && knows_holders(picture);
 
-	for (size_t i = 0; i < gpu_process_table_count(processes); i++) {
-		struct gpu_process *process = gpu_process_table_at(processes, i);
-
-		if (process->end_mono_ns == 0)
-			settle_process(books, knows ? picture : NULL, process);
-	}
+	for (size_t i = 0; i < gpu_process_table_count(processes); i++)
+		settle_process(books, knows ? picture : NULL, gpu_process_table_at(processes, i));
 }
 
 const struct device_reading *device_books_of(const struct device_books *books,

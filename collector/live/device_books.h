@@ -33,7 +33,7 @@ DEFINE_FREEP(device_books)
 /* The picture is copied. */
 void device_books_take(struct device_books *books, const struct device_picture *picture);
 
-/* Sets `gpu` of all processes that run. */
+/* Sets `gpu` of all processes; of those that have ended it stays, if it was known. */
 void device_books_settle(const struct device_books *books, struct gpu_process_table *processes);
 
 /* Whether there is a picture that this function has not said yes to. */

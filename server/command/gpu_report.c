@@ -7,6 +7,7 @@
 #define PERCENT_WIDTH  7
 #define NAME_WIDTH_MIN 20
 #define STACK_SHOWN    65536 /* bytes of names */
+#define DEVICES_SHOWN  512   /* bytes of a line about them */
 #define LINE_USED      73    /* columns in front of the name */
 
 static const char heading[] = "       PID        LIVE        PEAK     ALLOC/S  FAILED     SEEN  "
@@ -87,6 +88,34 @@ static void add_head(const struct gpu_report *report, const struct gpu_table *ta
 	strbuf_add_byte(out, '\n');
 }
 
+/* "71.2 GiB of 80.0 GiB used on 1 GPU: 65.0 GiB live here, 6.20 GiB not (...)" */
+static void add_devices(const struct gpu_report *report, const struct gpu_table *table,
+                        struct strbuf *out)
+{
+	const struct gpu_table_sum sum = gpu_table_sum_devices(table);
+	char used[QUANTITY_SIZE];
+	char total[QUANTITY_SIZE];
+	char live[QUANTITY_SIZE];
+	char rest[QUANTITY_SIZE];
+	struct strbuf text;
+
+	if (table->device_count == 0 || sum.used_bytes == GPU_UNKNOWN)
+		return;
+	quantity_format(sum.used_bytes, STR("bytes"), used);
+	quantity_or_unknown(sum.total_bytes, STR("bytes"), total);
+	quantity_format(sum.live_bytes, STR("bytes"), live);
+	quantity_format(sum.used_bytes > sum.live_bytes ? sum.used_bytes - sum.live_bytes : 0,
+	                STR("bytes"), rest);
+	strbuf_init(&text, DEVICES_SHOWN);
+	strbuf_printf(&text,
+	              "%s of %s used on %zu GPU%s: %s live here, %s not (contexts, modules, pool "
+	              "slack, before the watch, others)",
+	              used, total, table->device_count, table->device_count == 1 ? "" : "s", live,
+	              rest);
+	add_cut(strbuf_view(&text), name_width(report, 0), out);
+	strbuf_fini(&text);
+}
+
 /* SERVICE (COMMAND) @ NODE */
 static void add_process_name(const struct gpu_report *report, const struct gpu_table_row *row,
                              struct strbuf *out)
@@ -139,6 +168,7 @@ void gpu_report_processes(const struct gpu_report *report, const struct gpu_tabl
 		return;
 	}
 	add_head(report, table, out);
+	add_devices(report, table, out);
 	terminal_style(report->terminal, TERMINAL_DIM, str_of(heading), out);
 	strbuf_add_byte(out, '\n');
 	for (size_t i = 0; i < limit; i++)

@@ -22,7 +22,10 @@ struct gpu_report {
 	size_t stack_limit;
 };
 
-/* How much is live, in how many processes, and how old that is; then a line each. */
+/*
+ * How much is live, in how many processes, and how old that is; what devices say of it, where
+ * they do; then a line each.
+ */
 void gpu_report_processes(const struct gpu_report *report, const struct gpu_table *table,
                           struct strbuf *out);
 

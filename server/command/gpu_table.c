@@ -36,6 +36,25 @@ static void parse_row(const struct json *json, struct gpu_table_row *row)
 	};
 }
 
+static int parse_devices(const struct json *devices, struct arena *arena, struct gpu_table *out,
+                         struct error *err)
+{
+	out->device_count = json_kind(devices) == JSON_LIST ? json_length(devices) : 0;
+	out->devices = arena_array(arena, out->device_count + 1, sizeof(*out->devices));
+	if (!out->devices)
+		return arena_error(arena, err);
+	for (size_t i = 0; i < out->device_count; i++) {
+		const struct json *device = json_at(devices, i);
+
+		out->devices[i] = (struct gpu_table_device){
+			.hostname = json_text(json_get(device, "hostname")),
+			.used_bytes = gpu_table_number(device, "used_bytes"),
+			.total_bytes = gpu_table_number(device, "total_bytes"),
+		};
+	}
+	return 0;
+}
+
 int gpu_table_parse(struct str json, struct arena *arena, struct gpu_table *out, struct error *err)
 {
 	const struct json *answer = NULL;
@@ -56,7 +75,37 @@ int gpu_table_parse(struct str json, struct arena *arena, struct gpu_table *out,
 		return arena_error(arena, err);
 	for (size_t i = 0; i < out->count; i++)
 		parse_row(json_at(processes, i), &out->rows[i]);
-	return 0;
+	return parse_devices(json_get(answer, "devices"), arena, out, err);
+}
+
+/* Neither is below 0, but for GPU_UNKNOWN. */
+static int64_t add_bytes(int64_t sum, int64_t bytes)
+{
+	if (sum == GPU_UNKNOWN || bytes == GPU_UNKNOWN)
+		return GPU_UNKNOWN;
+	return __builtin_add_overflow(sum, bytes, &sum) ? INT64_MAX : sum;
+}
+
+static bool has_device(const struct gpu_table *table, struct str hostname)
+{
+	for (size_t i = 0; i < table->device_count; i++)
+		if (str_equal(table->devices[i].hostname, hostname))
+			return true;
+	return false;
+}
+
+struct gpu_table_sum gpu_table_sum_devices(const struct gpu_table *table)
+{
+	struct gpu_table_sum sum = { 0 };
+
+	for (size_t i = 0; i < table->device_count; i++) {
+		sum.used_bytes = add_bytes(sum.used_bytes, table->devices[i].used_bytes);
+		sum.total_bytes = add_bytes(sum.total_bytes, table->devices[i].total_bytes);
+	}
+	for (size_t i = 0; i < table->count; i++)
+		if (table->rows[i].live_bytes > 0 && has_device(table, table->rows[i].hostname))
+			sum.live_bytes = add_bytes(sum.live_bytes, table->rows[i].live_bytes);
+	return sum;
 }
 
 int gpu_table_take_history(struct gpu_table *table, const struct gpu_table *longer,

@@ -34,14 +34,32 @@ struct gpu_table_row {
 	int64_t failures;
 };
 
+/* What a device says of itself. */
+struct gpu_table_device {
+	struct str hostname;
+	int64_t used_bytes;
+	int64_t total_bytes;
+};
+
 struct gpu_table {
 	int64_t tick_ms; /* GPU_UNKNOWN: no tick at all */
 	int64_t interval_ms;
 	struct gpu_table_row *rows;
 	size_t count;
+	struct gpu_table_device *devices;
+	size_t device_count;
+};
+
+/* All devices together, and what the rows hold on their nodes. */
+struct gpu_table_sum {
+	int64_t used_bytes; /* GPU_UNKNOWN: not all of them say it */
+	int64_t total_bytes;
+	int64_t live_bytes;
 };
 
 int gpu_table_parse(struct str json, struct arena *arena, struct gpu_table *out, struct error *err);
+
+struct gpu_table_sum gpu_table_sum_devices(const struct gpu_table *table);
 
 /*
  * Takes peaks and failures over from an answer of a longer range, where that has the

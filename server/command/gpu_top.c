@@ -14,7 +14,7 @@
 #define PROCESSES_MAX  "1000"                     /* that are asked for */
 #define HISTORY_NS     (INT64_C(3600) * NS_PER_S) /* of peaks and failures */
 #define STACKS_PLAIN   10                         /* where nothing says how many fit */
-#define LINES_BESIDES  8 /* headings, empty lines, lines about the rest, the cursor */
+#define LINES_BESIDES  9 /* headings, empty lines, lines about the rest, the cursor */
 #define OOM_NS         (INT64_C(86400) * NS_PER_S) /* how old the last one may be */
 #define LIVE_TYPE      "memory:inuse_space:bytes:space:bytes"
 #define ON_DEVICE      "cuda_class!~\"pinned|registered|graph\""

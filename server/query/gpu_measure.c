@@ -16,7 +16,13 @@ static const struct {
 	[GPU_PEAK_BYTES] = { { "gpu_memory_peak:peak_space:bytes:space:bytes", 44 }, false },
 	[GPU_OOM_BYTES] = { { "gpu_memory_oom:requested_space:bytes:space:bytes", 48 }, false },
 	[GPU_DEVICE_BYTES] = { { "gpu_memory_device:total_space:bytes:space:bytes", 47 }, false },
+	[GPU_DEVICE_USED] = { { "gpu_memory_device:used_space:bytes:space:bytes", 46 }, false },
 };
+
+bool gpu_measure_is_of_device(enum gpu_measure measure)
+{
+	return measure == GPU_DEVICE_BYTES || measure == GPU_DEVICE_USED;
+}
 
 struct str gpu_measure_type(enum gpu_measure measure)
 {

@@ -22,10 +22,14 @@ enum gpu_measure {
 	GPU_PEAK_BYTES,   /* highest point of a process in some minutes */
 	GPU_OOM_BYTES,    /* what a call that found no memory wanted */
 	GPU_DEVICE_BYTES, /* of a device, used or not; gauge */
+	GPU_DEVICE_USED,  /* of these, those that are used; gauge */
 	GPU_MEASURE_COUNT,
 };
 
 #define GPU_MEASURE_BIT(measure) (1U << (measure))
+
+/* Whether it is of a device, and of no process. */
+bool gpu_measure_is_of_device(enum gpu_measure measure);
 
 /* The profile type of a measure. */
 struct str gpu_measure_type(enum gpu_measure measure);

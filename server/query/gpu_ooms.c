@@ -137,6 +137,12 @@ static int find_value(void *context, const struct store_samples *samples, struct
 	return 0;
 }
 
+/* It may be any of the node's devices: then what was held on all of them counts. */
+static bool is_unknown_gpu(const char *name, struct str value)
+{
+	return strcmp(name, "gpu") == 0 && str_equals(value, "unknown");
+}
+
 /* The labels that what was held at the event's moment has in common. */
 static void holder_labels(const struct event *event, struct label labels[static 3],
                           struct label_set *out)
@@ -147,7 +153,7 @@ static void holder_labels(const struct event *event, struct label labels[static 
 	for (size_t i = 0; i < ARRAY_LENGTH(shared); i++) {
 		const struct str *value = label_set_find(&event->role->labels, str_of(shared[i]));
 
-		if (value)
+		if (value && !is_unknown_gpu(shared[i], *value))
 			labels[out->count++] = (struct label){ str_of(shared[i]), *value };
 	}
 	labels[out->count++] = (struct label){ STR("reason"), STR("oom") };

@@ -6,8 +6,10 @@
 #include "server/query/gpu_starts.h"
 #include "server/query/gpu_ticks.h"
 
-#define ALL_MEASURES (GPU_MEASURE_BIT(GPU_OOM_BYTES) - 1)
-#define SHARES_MAX   256 /* names apart; more are one share: a guess, hosts have 16 GPUs */
+#define ALL_MEASURES                                                                \
+	((GPU_MEASURE_BIT(GPU_OOM_BYTES) - 1) | GPU_MEASURE_BIT(GPU_DEVICE_BYTES) | \
+	 GPU_MEASURE_BIT(GPU_DEVICE_USED))
+#define SHARES_MAX 256 /* names apart; more are one share: a guess, hosts have 16 GPUs */
 
 /* What a node's profiles are compared with. */
 struct node_times {
@@ -43,6 +45,7 @@ struct processes {
 	size_t tally_capacity;
 	size_t tally_count;
 	struct gpu_moments moments;
+	struct gpu_devices devices;
 	const struct gpu_moment *peaks; /* by process */
 };
 
@@ -196,6 +199,30 @@ static int add_measure(struct processes *run, const struct gpu_role *role,
 	}
 }
 
+/* What a device says, or what is live on one, at the newest tick. */
+static int add_to_device(struct processes *run, const struct gpu_role *role,
+                         const struct store_point *point, enum gpu_device_value which,
+                         struct error *err)
+{
+	const struct node_times *node = &run->nodes[role->node];
+
+	if (!node->is_heard || point->time_unix_ns != node->tick_ns)
+		return 0;
+	return gpu_devices_add(&run->devices, run->arena, run->roster.nodes[role->node].hostname,
+	                       role->gpu, which, point->total, err);
+}
+
+static int add_device(struct processes *run, const struct gpu_role *role,
+                      const struct store_point *point, struct error *err)
+{
+	if (!gpu_question_asks_device(run->roster.question, &role->labels))
+		return 0;
+	return add_to_device(run, role, point,
+	                     role->measure == GPU_DEVICE_USED ? GPU_DEVICE_VALUE_USED
+	                                                      : GPU_DEVICE_VALUE_TOTAL,
+	                     err);
+}
+
 static int add_point(void *context, const struct store_point *point, struct error *err)
 {
 	struct processes *run = context;
@@ -207,6 +234,11 @@ static int add_point(void *context, const struct store_point *point, struct erro
 	if (role->measure == GPU_MEASURE_COUNT)
 		return 0;
 	if (need_node(run, role->node, err) < 0)
+		return -1;
+	if (gpu_measure_is_of_device(role->measure))
+		return add_device(run, role, point, err);
+	if (role->measure == GPU_LIVE_BYTES && gpu_class_is_on_device(role->memory_class) &&
+	    add_to_device(run, role, point, GPU_DEVICE_VALUE_LIVE, err) < 0)
 		return -1;
 	if (gpu_role_ticks(role) && point->time_unix_ns > run->nodes[role->node].newest_ns)
 		run->nodes[role->node].newest_ns = point->time_unix_ns;
@@ -367,5 +399,7 @@ int gpu_processes_list(const struct gpu_question *question, enum gpu_process_ord
 	if (gpu_starts_find(&run.roster, run.range.start_unix_ns - GPU_TICK_SLACK_NS, err) < 0)
 		return -1;
 	find_newest(&run, out);
+	gpu_devices_finish(&run.devices);
+	out->devices = run.devices;
 	return sort_rows(&run, order, limit, out, err);
 }

@@ -13,6 +13,7 @@
  */
 #pragma once
 
+#include "server/query/gpu_devices.h"
 #include "server/query/gpu_roster.h"
 
 enum gpu_process_state {
@@ -71,6 +72,7 @@ struct gpu_process_list {
 	int64_t interval_ms;          /* of the node that has it */
 	struct gpu_process_row *rows; /* largest first; equal ones by id */
 	size_t count;
+	struct gpu_devices devices; /* at the newest tick of their node */
 };
 
 /* The state at the end of the question's range; at most `limit` rows. */

@@ -131,7 +131,7 @@ static int make_role(struct gpu_roster *roster, const struct label_set *labels,
 	                   (roster->names_class || gpu_class_is_on_device(role->memory_class));
 	if (add_node(roster, labels, &role->node, err) < 0)
 		return -1;
-	if (role->measure == GPU_DEVICE_BYTES || gpu_is_heartbeat(labels))
+	if (gpu_measure_is_of_device(role->measure) || gpu_is_heartbeat(labels))
 		return 0;
 	if (add_process(roster, labels, role->node, &role->process, err) < 0)
 		return -1;

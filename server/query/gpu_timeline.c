@@ -164,7 +164,7 @@ static int add_point(void *context, const struct store_point *point, struct erro
 
 	if (!role)
 		return -1;
-	if (role->measure == GPU_DEVICE_BYTES)
+	if (gpu_measure_is_of_device(role->measure))
 		return add_device(run, role, point, err);
 	if (gpu_role_ticks(role) && add_tick(run, role, point, err) < 0)
 		return -1;

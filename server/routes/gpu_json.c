@@ -93,6 +93,17 @@ static void put_process(struct json_writer *writer, const struct gpu_process_row
 	json_end_map(writer);
 }
 
+static void put_device(struct json_writer *writer, const struct gpu_device_row *row)
+{
+	json_begin_map(writer);
+	text(writer, "hostname", row->hostname);
+	text(writer, "gpu", row->gpu);
+	value_or_null(writer, "used_bytes", row->has_used ? &row->used_bytes : NULL);
+	number(writer, "total_bytes", row->total_bytes);
+	number(writer, "live_bytes", row->live_bytes);
+	json_end_map(writer);
+}
+
 void gpu_json_processes(const struct gpu_process_list *list, struct strbuf *out)
 {
 	struct json_writer writer;
@@ -105,6 +116,11 @@ void gpu_json_processes(const struct gpu_process_list *list, struct strbuf *out)
 	json_begin_list(&writer);
 	for (size_t i = 0; i < list->count; i++)
 		put_process(&writer, &list->rows[i]);
+	json_end_list(&writer);
+	json_key(&writer, "devices");
+	json_begin_list(&writer);
+	for (size_t i = 0; i < list->devices.count; i++)
+		put_device(&writer, &list->devices.rows[i]);
 	json_end_list(&writer);
 	json_end_map(&writer);
 }

@@ -64,7 +64,7 @@ def tick_of_a(tick):
         yield FAILING.oom(second(tick) - 2, 80 * GB)
     if tick == 8:
         yield TRAINER.peak(second(tick), 4 * GB)
-        yield gpu_profiles.device(A, "0", second(tick), 80 * GB)
+        yield gpu_profiles.device(A, "0", second(tick), 80 * GB, used=50 * GB)
         yield gpu_profiles.device(A, "1", second(tick), 40 * GB)
 
 
@@ -216,8 +216,19 @@ class Processes(Gpu):
         self.assertEqual(list(self.rows(at=ms(9), selector='{k8s_namespace="prod"}')), ["101", "201"])
         self.assertEqual(self.rows(at=ms(9), selector='{pid="none"}'), {})
 
+    def test_devices_stand_beside_what_is_held_of_them(self):
+        first = {"hostname": A, "gpu": "0", "used_bytes": 50 * GB, "total_bytes": 80 * GB, "live_bytes": server_live(8) + trainer_live(8)}
+        second_ = {"hostname": A, "gpu": "1", "used_bytes": None, "total_bytes": 40 * GB, "live_bytes": 0}
+        self.assertEqual(self.processes(at=ms(8))["devices"], [first, second_])
+        # what is live there is that of all, whoever is asked for
+        self.assertEqual(self.processes(at=ms(8), selector='{pid="101"}')["devices"], [first, second_])
+        self.assertEqual(self.processes(at=ms(8), selector='{gpu="1"}')["devices"], [second_])
+        self.assertEqual(self.processes(at=ms(8), selector='{hostname="%s"}' % B)["devices"], [])
+        # at the next tick they said nothing
+        self.assertEqual(self.processes(at=ms(9))["devices"], [])
+
     def test_nothing_at_all(self):
-        self.assertEqual(self.processes(at="1000000000", limit=5), {"tick_ms": None, "interval_ms": None, "processes": []})
+        self.assertEqual(self.processes(at="1000000000", limit=5), {"tick_ms": None, "interval_ms": None, "processes": [], "devices": []})
 
     def test_numbers_past_two_to_the_53_are_strings(self):
         big = gpu_profiles.Process("node-big", 1, "big-gpu")

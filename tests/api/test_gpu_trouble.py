@@ -151,6 +151,16 @@ class OutOfMemory(Trouble):
         name = urllib.parse.quote("%s:batch-gpu:%d" % (B, at_ms(self.FOURTH)), safe="")
         self.assertEqual(self.get("/api/gpu/oom/" + name)["requested_bytes"], 7)
 
+    def test_where_the_gpu_is_unknown_all_of_the_node_counts(self):
+        one, other, remote = (gpu_profiles.Process(*who) for who in (("node-many", 1, "one-gpu"), ("node-many", 2, "other-gpu"), (B, 3, "remote-gpu")))
+        moment = BASE + 820
+        self.push(one.oom(moment, GB, STEP, gpu="unknown"), one.held(moment, {LOAD: GB}, gpu="unknown", reason="oom"),
+                  other.held(moment, {LOAD: 2 * GB}, gpu="GPU-a", reason="oom"), remote.held(moment, {LOAD: 5 * GB}, gpu="GPU-a", reason="oom"))
+        event = self.events(selector='{hostname="node-many"}')["events"][0]
+        self.assertEqual((event["gpu"], event["live_bytes"]), ("unknown", 3 * GB))
+        processes = self.get("/api/gpu/oom/" + event["id"])["processes"]
+        self.assertEqual([one["live_bytes"] for one in processes], [2 * GB, GB])
+
     def test_what_is_no_event_is_not_found(self):
         for name in ("x", "node-a:101", "node-a:101:", "node-a:101:-1", "node-a:101:0", "node-a:101:%d" % (at_ms(self.FIRST) + 1), "node-a:101:" + "9" * 30,
                      "node-a:101:9223372036854775807", "node-b:101:%d" % at_ms(self.FIRST), "%00%ff"):

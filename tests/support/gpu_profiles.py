@@ -44,9 +44,11 @@ class Process:
         return {"__name__": name, **self.labels, **labels}, [body]
 
 
-def device(hostname, gpu, second, size):
-    """What a device says of its size."""
-    body = harness.pprof({"[device]": size}, sample_types=["total_space/bytes"], period_type="space/bytes", period=1,
+def device(hostname, gpu, second, size, used=None):
+    """What a device says of its size, and of what is used."""
+    types = (["used_space/bytes"] if used is not None else []) + ["total_space/bytes"]
+    values = ([used] if used is not None else []) + [size]
+    body = harness.pprof([{"stack": "[device]", "values": values}], sample_types=types, period_type="space/bytes", period=1,
                          time_nanos=int(second * 10**9))
     return {"__name__": "gpu_memory_device", "service_name": "vramscope-gpu", "hostname": hostname, "gpu": gpu}, [body]
 

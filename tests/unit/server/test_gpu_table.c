@@ -34,6 +34,41 @@ static void an_answer_becomes_rows(void **state)
 	assert_int_equal(table.rows[0].growth_bytes, GPU_UNKNOWN);
 }
 
+#define ROW(hostname, live) "{\"labels\":{\"hostname\":\"" hostname "\"},\"live_bytes\":" live "}"
+#define DEVICE(hostname, used, total) \
+	"{\"hostname\":\"" hostname "\",\"used_bytes\":" used ",\"total_bytes\":" total "}"
+
+static struct gpu_table_sum sum_of(const char *json, struct arena *arena)
+{
+	struct gpu_table table;
+	struct error err;
+
+	assert_int_equal(gpu_table_parse(str_of(json), arena, &table, &err), 0);
+	return gpu_table_sum_devices(&table);
+}
+
+static void devices_are_added_up_beside_what_is_live_on_their_nodes(void **state)
+{
+	CLEANUP(arena_freep) struct arena *arena = arena_new(LIMIT, NULL);
+	struct gpu_table_sum sum = sum_of(
+		"{\"processes\":[" ROW("a", "5") "," ROW("b", "70") "," ROW("a", "7") "," ROW(
+			"a",
+			"null") "],\"devices\":[" DEVICE("a", "20",
+	                                                 "100") "," DEVICE("a", "3",
+	                                                                   "\"9007199254740993\"") "]}",
+		arena);
+
+	(void)state;
+	assert_int_equal(sum.used_bytes, 23);
+	assert_int_equal(sum.total_bytes, 9007199254740993 + 100);
+	assert_int_equal(sum.live_bytes, 12);
+	sum = sum_of("{\"processes\":[],\"devices\":[" DEVICE("a", "null", "100") "," DEVICE(
+			     "a", "9223372036854775807", "9223372036854775807") "]}",
+	             arena);
+	assert_int_equal(sum.used_bytes, GPU_UNKNOWN);
+	assert_int_equal(sum.total_bytes, INT64_MAX);
+}
+
 static void what_is_no_such_answer_is_refused(void **state)
 {
 	static const char *const texts[] = { "", "[]", "{}", "{\"processes\":{}}", "<html>" };
@@ -123,6 +158,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_answer_becomes_rows),
+		cmocka_unit_test(devices_are_added_up_beside_what_is_live_on_their_nodes),
 		cmocka_unit_test(what_is_no_such_answer_is_refused),
 		cmocka_unit_test(rows_of_other_kinds_are_unknown),
 		cmocka_unit_test(a_rate_is_of_the_ticks_in_the_range),

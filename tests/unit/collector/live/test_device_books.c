@@ -92,7 +92,7 @@ static void a_process_keeps_its_device_until_a_picture_says_otherwise(void **sta
 	take(fixture);
 	assert_string_equal(process->gpu, "GPU-1");
 	/* another program of that process begins anew */
-	gpu_process_table_exec(fixture->processes, process);
+	gpu_process_table_exec(fixture->processes, process, 7);
 	take(fixture);
 	assert_string_equal(process->gpu, "unknown");
 }
@@ -147,6 +147,20 @@ static void what_a_process_holds_is_the_sum_over_devices(void **state)
 	fixture->picture->holders[2].has_bytes = false;
 	take(fixture);
 	assert_false(device_books_held(fixture->books, process, &bytes));
+}
+
+static void who_ended_before_any_picture_still_was_somewhere(void **state)
+{
+	const struct fixture *fixture = *state;
+	struct gpu_process *process = process_of(fixture, 40);
+
+	gpu_process_end(process, 1);
+	picture_add(fixture->picture, 1, 40, 2); /* another one */
+	take(fixture);
+	assert_string_equal(process->gpu, "unknown");
+	fixture->picture->device_count = 1;
+	take(fixture);
+	assert_string_equal(process->gpu, "GPU-0");
 }
 
 static void an_old_picture_is_none(void **state)
@@ -207,6 +221,7 @@ int main(void)
 		TEST(an_ended_process_stays_where_it_was),
 		TEST(a_list_that_is_not_told_makes_the_others_uncertain),
 		TEST(what_a_process_holds_is_the_sum_over_devices),
+		TEST(who_ended_before_any_picture_still_was_somewhere),
 		TEST(an_old_picture_is_none),
 		TEST(a_picture_is_new_once),
 		TEST(one_device_is_that_of_all),
