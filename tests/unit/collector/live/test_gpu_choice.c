@@ -10,9 +10,9 @@
 #include "base/cleanup.h"
 #include "collector/live/gpu_choice.h"
 
-#define ALIKE(id, number)                                                              \
-	{                                                                              \
-		.uuid = "GPU-" id, .model = "A100", .minor = number, .has_minor = true \
+#define ALIKE(id, number)                                                                \
+	{                                                                                \
+		.uuid = "GPU-" id, .model = "A100", .minor = (number), .has_minor = true \
 	}
 
 static const struct device_reading alike[] = { ALIKE("aa11", 2), ALIKE("aa22", 0),
