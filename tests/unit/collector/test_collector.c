@@ -117,7 +117,7 @@ static struct cuda_event end_event(enum cuda_event_kind kind)
 {
 	struct cuda_event event = alloc_event(0, 0);
 
-	event.kind = kind;
+	event.kind = (uint16_t)kind;
 	return event;
 }
 

@@ -56,7 +56,7 @@ static void allocate(const struct fixture *fixture, uint32_t tgid, enum cuda_fun
 	struct cuda_event event = alloc_event(address, bytes);
 
 	event.tgid = tgid;
-	event.function = function;
+	event.function = (uint16_t)function;
 	gpu_account_book(&gpu_process_table_get(fixture->processes, &event)->account, &event,
 	                 STACK_LOST);
 }
@@ -86,17 +86,17 @@ static int64_t sum_of(const char *text, const char *name, const char *label, siz
 	int64_t sum = 0;
 
 	*out_count = 0;
-	for (const char *line = text; line; line = strchr(line, '\n'), line += line != NULL) {
+	for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
 		const char *end = strchr(line, '\n');
-		const char *value = line;
+		const char *value = end;
 
 		if (strncmp(line, name, length) != 0 ||
 		    (line[length] != '{' && line[length] != ' '))
 			continue;
-		while (*value != ' ' || value[1] == '\0')
-			value++;
 		if (label[0] && (!strstr(line, label) || strstr(line, label) > end))
 			continue;
+		while (*value != ' ')
+			value--;
 		sum += strtoll(value, NULL, 10);
 		++*out_count;
 	}
