@@ -103,6 +103,9 @@ uint64_t python_image_code(struct python_image *image, struct str name, struct s
 	python_image_put64(image, code + offsets->object_type, image->python.code_type);
 	python_image_put32(image, code + offsets->code_first_line, first_line);
 	python_image_put64(image, code + name_place, python_image_string(image, name));
+	if (name_place != offsets->code_name)
+		python_image_put64(image, code + offsets->code_name,
+		                   python_image_string(image, name));
 	python_image_put64(image, code + offsets->code_file, python_image_string(image, file));
 	python_image_put64(image, code + offsets->code_lines, python_image_bytes(image, table));
 	return code;
