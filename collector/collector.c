@@ -14,6 +14,7 @@
 #include "collector/call_stacks.h"
 #include "collector/device_round.h"
 #include "collector/health_report.h"
+#include "collector/kernel_counts.h"
 #include "collector/live/tick_clock.h"
 
 #define STACK_BYTES_USUAL    ((size_t)128 << 20)
@@ -201,63 +202,17 @@ static void log_trouble(const struct collector *collector)
 
 /* ---- what the kernel has counted ---- */
 
-/* Keeps the counters of a process for after the events that they count. */
-static void take_counters(void *context, const struct process_counters *counters)
-{
-	struct collector *collector = context;
-	const struct cuda_event first = { .tgid = counters->tgid,
-		                          .process_start_ns = counters->start_ns };
-	struct gpu_process *process = gpu_process_table_get(collector->processes, &first);
-
-	if (!process)
-		return;
-	memcpy(process->counters, counters->by_class, sizeof(process->counters));
-	process->has_counters = true;
-	process->has_exited |= counters->has_exited;
-}
-
-static void settle(struct collector *collector, struct gpu_process *process)
-{
-	const struct event_source *source = &collector->options.source;
-
-	gpu_account_close(&process->account); /* what was lost lives no longer either */
-	process->is_settled = true;
-	if (source->forget)
-		source->forget(source->context, process->tgid, process->start_ns);
-}
-
-/* Books what no event has told. Whoever had ended before the counters were read is done. */
-static void reconcile(struct collector *collector, struct gpu_process *process,
-                      enum reconcile_moment moment)
-{
-	for (int i = 0; process->has_counters && i < CUDA_CLASS_COUNT; i++)
-		gpu_account_reconcile(&process->account, (enum cuda_class)i, &process->counters[i],
-		                      moment);
-	process->has_counters = false;
-	if (moment == RECONCILE_ENDED && !process->is_settled)
-		settle(collector, process);
-	if (!process->has_exited || process->end_mono_ns != 0)
-		return;
-	/* the event that said so was lost */
-	call_stacks_end(collector->stacks, process->tgid, process->start_ns);
-	gpu_process_end(process, clock_mono_ns());
-}
-
 static int count_all(struct collector *collector, struct error *err)
 {
-	const struct event_source *source = &collector->options.source;
-	const size_t count = gpu_process_table_count(collector->processes);
-	CLEANUP(mem_freep) bool *had_ended = mem_zalloc(count + 1, sizeof(*had_ended));
+	CLEANUP(kernel_counts_fini)
+	struct kernel_counts counts = { .source = &collector->options.source,
+		                        .processes = collector->processes,
+		                        .stacks = collector->stacks };
 
-	for (size_t i = 0; i < count; i++)
-		had_ended[i] = gpu_process_table_at(collector->processes, i)->end_mono_ns != 0;
-	if (source->counters)
-		source->counters(source->context, take_counters, collector);
+	kernel_counts_read(&counts);
 	if (drain(collector, TICK_DRAINS_MAX, err) < 0)
 		return -1;
-	for (size_t i = 0; i < gpu_process_table_count(collector->processes); i++)
-		reconcile(collector, gpu_process_table_at(collector->processes, i),
-		          i < count && had_ended[i] ? RECONCILE_ENDED : RECONCILE_RUNNING);
+	kernel_counts_book(&counts);
 	return 0;
 }
 
@@ -276,8 +231,7 @@ static void log_device_trouble(const struct collector *collector)
 	case DEVICE_TROUBLE_BROKEN:
 		log_warn("devices are not asked what they hold: %s", why.message);
 		break;
-	case DEVICE_TROUBLE_HANGS:
-	case DEVICE_TROUBLE_FAILED:
+	default:
 		log_rarely(LOG_WARN, "devices do not say what they hold: %s", why.message);
 		break;
 	}
