@@ -5,7 +5,7 @@
 # undefined-behaviour sanitizers, and runs every test that this machine can run: units, fuzz corpora, end-to-end tests,
 # conformance cases and recorded senders. Then formatting and clang-tidy of what changed. The last line has the totals.
 #
-#   --all   also the thread sanitizer, libFuzzer on every target, clang-tidy over everything, the long tests and the benchmarks
+#   --all   also the long tests under the sanitizers, the thread sanitizer, libFuzzer on every target, clang-tidy over everything, the long tests and the benchmarks
 #   NAME    only tests whose names match this regular expression, in the debug build
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -72,7 +72,8 @@ tests() {
 	local preset=$1
 	shift
 	say "testing $preset"
-	ctest --preset "$preset" -j 2 --quiet --output-log "$results/ctest-$preset.log" --no-tests=error \
+	# many wait for a tick of the clock, and not for a processor
+	ctest --preset "$preset" -j $((2 * $(nproc))) --quiet --output-log "$results/ctest-$preset.log" --no-tests=error \
 		--output-junit "$results/$preset.xml" --test-output-size-passed 1000000 --test-output-size-failed 1000000 \
 		"$@" >/dev/null 2>&1 || true
 	grep -qs '<testcase' "$results/$preset.xml" || echo "failed tests of $preset: none ran" >>"$results/checks.txt"
@@ -84,17 +85,21 @@ if [ -n "$only" ]; then
 fi
 
 quick=(-LE slow)
-[ $all = no ] || quick=()
+sanitized=(-LE 'slow|tree|long')
+if [ $all = yes ]; then
+	quick=()
+	sanitized=(-LE 'slow|tree')
+fi
 
 build debug && tests debug "${quick[@]}"
-build asan && tests asan -LE 'slow|tree'
+build asan && tests asan "${sanitized[@]}"
 
 say "formatting and static analysis"
 check clang-format tests/support/format.sh
 check clang-tidy tests/support/tidy.sh build/debug $([ $all = no ] && echo changed || echo all)
 
 if [ $all = yes ]; then
-	build tsan && tests tsan -LE 'slow|tree'
+	build tsan && tests tsan "${sanitized[@]}"
 	say "fuzzing"
 	build fuzz && check fuzzing tests/support/fuzz.sh build/fuzz 120
 	say "benchmarks"
