@@ -5,7 +5,7 @@
 # undefined-behaviour sanitizers, and runs every test that this machine can run: units, fuzz corpora, end-to-end tests,
 # conformance cases and recorded senders. Then formatting and clang-tidy of what changed. The last line has the totals.
 #
-#   --all   also the long tests under the sanitizers, the thread sanitizer, libFuzzer on every target, clang-tidy over everything, the long tests and the benchmarks
+#   --all   also the long and slow tests everywhere, the thread sanitizer, libFuzzer on every target, clang-tidy on everything, the benchmarks
 #   NAME    only tests whose names match this regular expression, in the debug build
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
