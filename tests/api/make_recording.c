@@ -160,7 +160,7 @@ static void add_call(struct making *making, const char *verb, char *text)
 	const struct call_text call = split_call(making, text);
 	struct cuda_event event = {
 		.kind = CUDA_EVENT_INIT,
-		.function = function_of(making, call.function),
+		.function = (uint16_t)(function_of(making, call.function)),
 		.tgid = (uint32_t)call.pid,
 		.tid = (uint32_t)call.pid,
 		.process_start_ns = 5,

@@ -119,7 +119,7 @@ static void call_all(struct fixture *fixture)
 	for (size_t i = 0; i < ARRAY_LENGTH(functions); i++, bytes *= 10) {
 		struct cuda_event event = alloc_event((i + 1) << 12, bytes);
 
-		event.function = functions[i];
+		event.function = (uint16_t)functions[i];
 		take(fixture, event, stack_table_add(fixture->stacks, functions[i], &nobody, NULL));
 	}
 }
