@@ -7,6 +7,7 @@
 #include "collector/watch/task_events.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,16 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-/* The buffer of one CPU. */
+#ifndef PERF_FORMAT_LOST /* since Linux 6.0 */
+#define PERF_FORMAT_LOST (1U << 4)
+#endif
+
+#define RECORD_ROOM (PATH_MAX + 512) /* of the largest record that we ask for */
+
+/*
+ * The buffer of one CPU. The kernel puts down that it lost records in front of the next one,
+ * which may come much later; so whoever finds a buffer full asks how many it lost.
+ */
 struct task_buffer {
 	int descriptor;
 	struct perf_event_mmap_page *control;
@@ -29,7 +39,9 @@ struct task_buffer {
 	uint64_t tail; /* behind what was handed on */
 	struct perf_record next;
 	size_t next_size; /* 0: there is none before `head` */
-	char *wrapped;    /* a record in one piece, when it is in two */
+	uint64_t lost_told;
+	uint64_t lost_asked;
+	char *wrapped; /* a record in one piece, when it is in two */
 };
 
 struct task_events {
@@ -37,15 +49,21 @@ struct task_events {
 	struct task_buffer *buffers;
 	size_t count;
 	int epoll;
-	uint64_t lost;
 };
 
+static int open_event(struct perf_event_attr *attributes, int cpu)
+{
+	return (int)syscall(SYS_perf_event_open, attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* Older kernels do not know all that is asked for. */
 static int open_on_cpu(int cpu)
 {
 	struct perf_event_attr attributes = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attributes),
 		.config = PERF_COUNT_SW_DUMMY,
+		.read_format = PERF_FORMAT_LOST,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
 		.mmap = 1,
 		.mmap2 = 1,
@@ -60,13 +78,15 @@ static int open_on_cpu(int cpu)
 		.watermark = 1,
 		.wakeup_watermark = 1,
 	};
-	int descriptor =
-		(int)syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	int descriptor = open_event(&attributes, cpu);
 
 	if (descriptor < 0 && errno == EINVAL) {
+		attributes.read_format = 0;
+		descriptor = open_event(&attributes, cpu);
+	}
+	if (descriptor < 0 && errno == EINVAL) {
 		attributes.build_id = 0;
-		descriptor = (int)syscall(SYS_perf_event_open, &attributes, -1, cpu, -1,
-		                          PERF_FLAG_FD_CLOEXEC);
+		descriptor = open_event(&attributes, cpu);
 	}
 	return descriptor;
 }
@@ -175,7 +195,15 @@ int task_events_descriptor(const struct task_events *events)
 
 uint64_t task_events_lost(const struct task_events *events)
 {
-	return events->lost;
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < events->count; i++) {
+		const struct task_buffer *buffer = &events->buffers[i];
+
+		lost += buffer->lost_asked > buffer->lost_told ? buffer->lost_asked
+		                                               : buffer->lost_told;
+	}
+	return lost;
 }
 
 /* What is unread, in one piece up to the length of a record. */
@@ -205,9 +233,22 @@ static void look_at_next(struct task_buffer *buffer)
 		buffer->tail = buffer->head; /* the kernel writes none like that */
 }
 
+/* Where the kernel cannot be asked, one record was lost. */
+static void ask_for_lost(struct task_buffer *buffer)
+{
+	uint64_t answer[2]; /* value, lost */
+
+	if (read(buffer->descriptor, answer, sizeof(answer)) == (ssize_t)sizeof(answer))
+		buffer->lost_asked = answer[1];
+	else
+		buffer->lost_asked = buffer->lost_told + 1;
+}
+
 static void look_at_head(struct task_buffer *buffer)
 {
 	buffer->head = __atomic_load_n(&buffer->control->data_head, __ATOMIC_ACQUIRE);
+	if (buffer->size - (buffer->head - buffer->tail) < RECORD_ROOM)
+		ask_for_lost(buffer);
 	look_at_next(buffer);
 }
 
@@ -226,10 +267,10 @@ static struct task_buffer *oldest(struct task_events *events, uint64_t until_ns)
 	return found;
 }
 
-static void hand_on(struct task_events *events, struct task_buffer *buffer)
+static void hand_on(const struct task_events *events, struct task_buffer *buffer)
 {
 	if (buffer->next.kind == PERF_RECORD_KIND_LOST)
-		events->lost += buffer->next.lost;
+		buffer->lost_told += buffer->next.lost;
 	else if (buffer->next.kind != PERF_RECORD_KIND_OTHER)
 		events->handler.record(events->handler.context, &buffer->next);
 	buffer->tail += buffer->next_size;

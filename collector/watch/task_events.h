@@ -41,5 +41,5 @@ int task_events_descriptor(const struct task_events *events);
 /* Hands on all that is there. */
 void task_events_drain(struct task_events *events);
 
-/* Records that found no place in a buffer. */
+/* Records that found no place in a buffer; on kernels before 6.0 at least one, until it is told. */
 uint64_t task_events_lost(const struct task_events *events);
