@@ -36,7 +36,6 @@ enum cuda_role {
 	CUDA_ROLE_PRIMARY_RESET,   /* the primary context of the device `other` ends */
 	CUDA_ROLE_DEVICE_COUNT,    /* gives *address, as many devices as there are */
 	CUDA_ROLE_PRIVATE_TABLE,   /* may make contexts that are not seen */
-	CUDA_ROLE_COUNT,
 };
 
 /* Addresses, handles and objects of different spaces may be equal and are not the same. */
@@ -45,7 +44,6 @@ enum cuda_space {
 	CUDA_SPACE_REGISTERED, /* the host's own memory, pinned */
 	CUDA_SPACE_OBJECT,     /* arrays, external memory */
 	CUDA_SPACE_HANDLE,     /* of physical memory */
-	CUDA_SPACE_COUNT,
 };
 
 /* How many bytes a call is about; `bytes` and `other` are arguments. */

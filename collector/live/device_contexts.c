@@ -115,9 +115,7 @@ static bool end(struct device_contexts *contexts, const struct cuda_event *event
 		*out = (struct context_end){ context.number, is_alone(contexts) };
 		return true;
 	}
-	/* made before we looked: of others nothing is known either */
-	*out = (struct context_end){ 0, false };
-	return false;
+	return false; /* made before we looked: what is in it is not known either */
 }
 
 /* As often as it was retained; a runtime may have done so unseen. */

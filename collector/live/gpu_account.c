@@ -179,7 +179,7 @@ static void renumber_blocks(struct gpu_account *account, const uint32_t *numbers
 	}
 	cursor = 0;
 	while ((physical = physical_memory_next(&account->physical, &cursor)))
-		if (physical->sum != PHYSICAL_IMPORTED)
+		if (physical->sum != LIVE_BLOCK_NO_SUM)
 			physical->sum = numbers[physical->sum];
 }
 

@@ -13,7 +13,7 @@ void account_physical_freed(struct physical_memory *memory, const struct physica
 		(void *)((char *)memory - offsetof(struct gpu_account, physical));
 	struct movement move;
 
-	if (block->sum == PHYSICAL_IMPORTED)
+	if (block->sum == LIVE_BLOCK_NO_SUM)
 		return;
 	move = (struct movement){ memory_sums_at(&account->sums, block->sum), block->bytes, 1 };
 	account_lower(account, &move);
@@ -46,7 +46,7 @@ void account_release_handle(struct gpu_account *account, const struct cuda_event
 		.sum = block->sum,
 		.number = physical_memory_number(&account->physical, block),
 		.space = CUDA_SPACE_HANDLE,
-		.memory_class = block->sum == PHYSICAL_IMPORTED
+		.memory_class = block->sum == LIVE_BLOCK_NO_SUM
 		                        ? memory_class
 		                        : memory_sums_at(&account->sums, block->sum)->memory_class,
 		.address = event->address,
@@ -70,7 +70,7 @@ void account_undo_release(struct gpu_account *account, const struct cuda_event *
 		account->oddities.untracked_calls++;
 		return; /* no room: it stays freed */
 	}
-	if (undoable->sum == PHYSICAL_IMPORTED)
+	if (undoable->sum == LIVE_BLOCK_NO_SUM)
 		return;
 	move = (struct movement){ memory_sums_at(&account->sums, undoable->sum), undoable->bytes,
 		                  1 };
@@ -93,12 +93,12 @@ static void book_done(struct gpu_account *account, const struct cuda_event *even
 
 	switch (cuda_function(event->function)->role) {
 	case CUDA_ROLE_IMPORT:
-		is_known = physical_memory_add(physical, event->address, 0, PHYSICAL_IMPORTED);
+		is_known = physical_memory_add(physical, event->address, 0, LIVE_BLOCK_NO_SUM);
 		break;
 	case CUDA_ROLE_RETAIN:
 		/* what was there before us: its release is not of something unknown */
 		is_known = physical_memory_retain(physical, event->address, event->other) ||
-		           physical_memory_add(physical, event->address, 0, PHYSICAL_IMPORTED);
+		           physical_memory_add(physical, event->address, 0, LIVE_BLOCK_NO_SUM);
 		break;
 	case CUDA_ROLE_MAP:
 		is_known =

@@ -12,7 +12,6 @@
 #include "collector/live/metrics_text.h"
 
 #define ERRORS_MAX 64 /* results that are told apart; others are "other" */
-#define KIND_COUNT 16 /* more than events have */
 
 /* A driver call takes microseconds to seconds. */
 static const struct {
@@ -32,7 +31,7 @@ struct error_count {
 
 struct gpu_metrics {
 	struct gpu_metrics_options options;
-	uint64_t events[KIND_COUNT];
+	uint64_t events[CUDA_EVENT_KIND_COUNT];
 	uint64_t call_buckets[BOUND_COUNT + 1];
 	uint64_t call_ns;
 	struct error_count errors[ERRORS_MAX];
@@ -74,7 +73,7 @@ void gpu_metrics_count(struct gpu_metrics *metrics, const struct cuda_event *eve
 {
 	size_t bucket = 0;
 
-	if (event->kind < KIND_COUNT)
+	if (event->kind < CUDA_EVENT_KIND_COUNT)
 		metrics->events[event->kind]++;
 	if (event->result != 0)
 		count_error(metrics, event->result);
@@ -241,7 +240,7 @@ static void put_call_seconds(const struct metrics_text *text, const struct gpu_m
 
 static void put_events(const struct metrics_text *text, const struct gpu_metrics *metrics)
 {
-	static const char *const kinds[KIND_COUNT] = {
+	static const char *const kinds[CUDA_EVENT_KIND_COUNT] = {
 		[CUDA_EVENT_ALLOC] = "alloc",
 		[CUDA_EVENT_FREE] = "free",
 		[CUDA_EVENT_FREE_UNDONE] = "free_undone",
@@ -255,7 +254,7 @@ static void put_events(const struct metrics_text *text, const struct gpu_metrics
 	};
 
 	metrics_text_begin(text, GPU_METRIC_EVENTS);
-	for (size_t i = 0; i < KIND_COUNT; i++)
+	for (size_t i = 0; i < CUDA_EVENT_KIND_COUNT; i++)
 		if (kinds[i])
 			metrics_text_number(text, GPU_METRIC_EVENTS, "kind", kinds[i],
 			                    metrics->events[i]);

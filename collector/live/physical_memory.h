@@ -5,7 +5,7 @@
  *          mapping. One unmapping may cover several mappings. It is told when it begins and
  *          when it has ended: what it covers is nobody's in between, and is mapped again
  *          where it failed.
- *          Memory that another process allocated has PHYSICAL_IMPORTED for its sum.
+ *          Memory that another process allocated has LIVE_BLOCK_NO_SUM for its sum.
  * Units    bytes; addresses and handles as the driver gives them.
  * Errors   false: not known, or no room.
  * Threads  none: the collector's.
@@ -19,8 +19,6 @@
 #pragma once
 
 #include "collector/live/live_table.h"
-
-#define PHYSICAL_IMPORTED LIVE_BLOCK_NO_SUM
 
 struct physical_block {
 	uint64_t handle;
