@@ -1,24 +1,31 @@
 /*
- * Any sequence of driver calls keeps the books: two bytes a call, and one kind of step for
- * each of what happens between calls.
+ * Any sequence of driver calls keeps the books: three bytes a call (what happens, to which
+ * function, with which numbers), and one kind of step for each of what happens between calls.
  */
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "collector/live/gpu_account.h"
 
-static void step(struct gpu_account *account, uint8_t what, uint8_t which)
+#define STEP_BYTES 3
+
+static void step(struct gpu_account *account, const uint8_t bytes[static STEP_BYTES])
 {
 	/* few addresses, so that they meet; sizes that wrap when they are added */
 	static const uint64_t sizes[] = { 0, 1, 4096, UINT64_C(1) << 40, INT64_MAX, UINT64_MAX };
+	const uint8_t what = bytes[0];
+	const uint8_t which = bytes[2];
 	struct cuda_event event = {
-		.kind = what % 8,
-		.function = (uint32_t)what % 3 == 0 ? CU_MEM_ALLOC_V2 : CU_MEM_FREE_V2,
+		.kind = what % CUDA_EVENT_KIND_COUNT,
+		.function = bytes[1] % CUDA_FUNCTION_COUNT,
+		.device = which % 3,
 		.tid = which % 5,
 		.address = (uint64_t)(which % 16) << 12,
 		.bytes = sizes[(which >> 4) % 6],
+		.other = (uint64_t)(which >> 4) << 12,
 		.result = which % 7,
-		.flags = what >> 5 == 7 ? CUDA_EVENT_NO_ADDRESS : 0,
+		.flags = (what >> 5 == 7 ? CUDA_EVENT_NO_ADDRESS : 0U) |
+		         (what >> 5 == 5 ? CUDA_EVENT_ON_HOST : 0U),
 	};
 	struct kernel_counters counters = {
 		.alloc_bytes = account->counted[CUDA_CLASS_DEVICE].alloc_bytes + which,
@@ -59,8 +66,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	budget_init(&budget, (size_t)data[0] << 8); /* room for few blocks, or for all */
 	gpu_account_init(&account, &budget);
-	for (size_t i = 1; i + 1 < size; i += 2)
-		step(&account, data[i], data[i + 1]);
+	for (size_t i = 1; i + STEP_BYTES <= size; i += STEP_BYTES)
+		step(&account, data + i);
 	gpu_account_check(&account);
 	gpu_account_close(&account);
 	gpu_account_check(&account);
