@@ -43,7 +43,7 @@ struct gpu_process {
 	struct kernel_counters counters[CUDA_CLASS_COUNT];
 
 	wide_sum told_peak_bytes; /* the last peak that was published */
-	uint64_t last_oom_ns;     /* when a report of it was begun (oom_reports.h); 0: never */
+	uint64_t next_oom_ns;     /* before it no report of it begins (oom_reports.h) */
 
 	uint64_t start_ns;
 	uint64_t first_ns;   /* time of its first event */

@@ -164,11 +164,13 @@ static void copy_holders(struct oom_reports *reports, struct oom_report *report)
 
 /* ---- calls ---- */
 
-/* Whether so many of all processes are reported in this minute. */
+/*
+ * Whether so many of all processes are reported in this minute. Calls of two threads may
+ * come in another order than that of their times: an earlier one is of the same minute.
+ */
 static bool is_minute_full(struct oom_reports *reports, uint64_t time_ns)
 {
-	if (reports->minute_count == 0 || time_ns < reports->minute_begun_ns ||
-	    time_ns - reports->minute_begun_ns >= MINUTE_NS) {
+	if (reports->minute_count == 0 || time_ns >= reports->minute_begun_ns + MINUTE_NS) {
 		reports->minute_begun_ns = time_ns;
 		reports->minute_count = 0;
 	}
@@ -180,10 +182,7 @@ static bool may_begin(struct oom_reports *reports, const struct gpu_process *pro
 {
 	if (process->end_mono_ns != 0 || reports->count == OOM_PENDING_MAX)
 		return false;
-	if (process->last_oom_ns != 0 &&
-	    event->time_ns - process->last_oom_ns < (uint64_t)OOM_PROCESS_NS)
-		return false;
-	return !is_minute_full(reports, event->time_ns);
+	return event->time_ns >= process->next_oom_ns && !is_minute_full(reports, event->time_ns);
 }
 
 static void begin(struct oom_reports *reports, struct gpu_process *process,
@@ -206,7 +205,7 @@ static void begin(struct oom_reports *reports, struct gpu_process *process,
 		.stack = stack,
 	};
 	copy_holders(reports, report);
-	process->last_oom_ns = event->time_ns > 0 ? event->time_ns : 1;
+	process->next_oom_ns = event->time_ns + (uint64_t)OOM_PROCESS_NS;
 	reports->minute_count++;
 	reports->count++;
 }

@@ -143,6 +143,25 @@ static void a_process_is_reported_once_a_minute(void **state)
 	assert_int_equal(memory_tick_counts(fixture->tick).ooms.limited, 177);
 }
 
+/* Two threads fail at once: the later call may be read first. */
+static void calls_that_come_out_of_order_are_of_the_same_minute(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint32_t step = STACK_OF(fixture->stacks, "step", "main");
+	size_t reports = 0;
+
+	for (uint32_t pid = 1; pid <= 2 * OOM_MINUTE_MAX; pid++) {
+		const int64_t second = 100 - (int64_t)pid;
+
+		take_at(fixture, of(pid, second, failed_event(GB, 2)), step, AT);
+		take_at(fixture, of(pid, second - 1, failed_event(GB, 2)), step, AT);
+		publish_all(fixture);
+		reports += fixture->count;
+	}
+	assert_int_equal(reports, OOM_MINUTE_MAX);
+	assert_int_equal(memory_tick_counts(fixture->tick).ooms.limited, 3 * OOM_MINUTE_MAX);
+}
+
 static void a_storm_of_processes_costs_no_more_than_the_limits(void **state)
 {
 	struct fixture *fixture = *state;
@@ -346,6 +365,7 @@ int main(void)
 		TEST(it_recovers_by_as_much_within_a_second),
 		TEST(nothing_else_is_a_report),
 		TEST(a_process_is_reported_once_a_minute),
+		TEST(calls_that_come_out_of_order_are_of_the_same_minute),
 		TEST(a_storm_of_processes_costs_no_more_than_the_limits),
 		TEST(without_room_for_a_copy_the_call_is_told_alone),
 		TEST(a_report_waits_for_a_second_and_for_late_names),
