@@ -39,17 +39,17 @@ void pod_table_free(struct pod_table *table)
 	free(table);
 }
 
-static struct pod_record *find_uid(const struct pod_table *table, const char *uid)
+static struct pod_record *find_uid(const struct pod_table *table, struct str uid)
 {
 	for (size_t i = 0; i < table->count; i++)
-		if (strcmp(table->pods[i].uid, uid) == 0)
+		if (str_equals(uid, table->pods[i].uid))
 			return &table->pods[i];
 	return NULL;
 }
 
 static void put(struct pod_table *table, struct pod_record *record)
 {
-	struct pod_record *old = find_uid(table, record->uid);
+	struct pod_record *old = find_uid(table, str_of(record->uid));
 
 	if (old) {
 		pod_record_fini(old);
@@ -76,7 +76,7 @@ void pod_table_put(struct pod_table *table, struct pod_record *record)
 	*record = (struct pod_record){ .container_count = 0 };
 }
 
-void pod_table_remove(struct pod_table *table, const char *uid)
+void pod_table_remove(struct pod_table *table, struct str uid)
 {
 	struct pod_record *record;
 

@@ -45,7 +45,7 @@ DEFINE_FREEP(pod_table)
 /* Takes the record: a new one, or the newer state of one that is there. */
 void pod_table_put(struct pod_table *table, struct pod_record *record);
 
-void pod_table_remove(struct pod_table *table, const char *uid);
+void pod_table_remove(struct pod_table *table, struct str uid);
 
 /* Whatever `from` holds is now all there is; `from` is empty then. */
 void pod_table_replace(struct pod_table *table, struct pod_table *from);

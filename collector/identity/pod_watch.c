@@ -230,12 +230,8 @@ static void take_event(struct pod_watch *watch, struct str text)
 	if (str_equals(type, "ADDED") || str_equals(type, "MODIFIED")) {
 		put_pod(watch, watch->table, object);
 	} else if (str_equals(type, "DELETED")) {
-		const struct json *uid = json_get(json_get(object, "metadata"), "uid");
-		CLEANUP(mem_freep)
-		char *text_of_uid = mem_strndup(json_text(uid).length ? json_text(uid).data : "",
-		                                json_text(uid).length);
-
-		pod_table_remove(watch->table, text_of_uid);
+		pod_table_remove(watch->table,
+		                 json_text(json_get(json_get(object, "metadata"), "uid")));
 	} else if (!str_equals(type, "BOOKMARK")) {
 		count(watch, &watch->counts.passed_over);
 		return;

@@ -82,9 +82,9 @@ static void a_newer_state_takes_the_place_of_the_older(void **state)
 	assert_int_equal(pod_table_counts(table).pods, 2);
 	assert_true(find(table, "u1", "c-u1", &facts));
 	assert_string_equal(facts.container.text, "train");
-	pod_table_remove(table, "u1");
-	pod_table_remove(table, "u1");
-	pod_table_remove(table, "");
+	pod_table_remove(table, STR("u1"));
+	pod_table_remove(table, STR("u1"));
+	pod_table_remove(table, STR(""));
 	assert_false(find(table, "u1", "", &facts));
 	assert_true(find(table, "u2", "c-u2", &facts));
 	assert_string_equal(facts.container.text, "train");
