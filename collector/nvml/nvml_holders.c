@@ -43,7 +43,7 @@ static int ask_all(nvml_list call, struct nvml_device *device, struct raw_list *
 		result = ask(call, device, room, list);
 		if (result != NVML_INSUFFICIENT_SIZE)
 			break;
-		room = list->count > room ? list->count + list->count / 4 : 2 * room;
+		room = list->count > room ? (size_t)list->count + list->count / 4 : 2 * room;
 		if (room > PICTURE_HOLDERS_MAX)
 			room = PICTURE_HOLDERS_MAX;
 	}

@@ -44,24 +44,31 @@ static const char *const list_names[NVML_LIST_COUNT] = {
 	[NVML_LIST_SHARED] = "nvmlDeviceGetMPSComputeRunningProcesses",
 };
 
-const char *nvml_result_text(int result)
+/* After a colon; "" for what nobody knows. */
+static const char *result_text(int result)
 {
 	switch (result) {
 	case NVML_NOT_SUPPORTED:
-		return "not supported";
+		return ": not supported";
 	case NVML_NO_PERMISSION:
-		return "no permission";
+		return ": no permission";
 	case NVML_NOT_FOUND:
-		return "not found";
+		return ": not found";
 	case NVML_DRIVER_NOT_LOADED:
-		return "the driver is not loaded";
+		return ": the driver is not loaded";
 	case NVML_GPU_IS_LOST:
-		return "the GPU is lost";
+		return ": the GPU is lost";
 	case NVML_VERSION_MISMATCH:
-		return "the library is of another version than the driver in the kernel";
+		return ": the library is of another version than the driver in the kernel";
 	default:
 		return "";
 	}
+}
+
+int nvml_result_error(const char *symbol, int result, struct error *err)
+{
+	return error_set(err, ERROR_UNAVAILABLE, "%s failed with %d%s", symbol, result,
+	                 result_text(result));
 }
 
 /* ---- loading ---- */
@@ -134,6 +141,5 @@ int nvml_library_open(const char *path, const char *host_root, struct nvml_calls
 	result = out->init();
 	if (result == NVML_OK)
 		return 0;
-	return error_set(err, ERROR_UNAVAILABLE, "nvmlInit_v2 failed with %d%s%s", result,
-	                 nvml_result_text(result)[0] ? ": " : "", nvml_result_text(result));
+	return nvml_result_error("nvmlInit_v2", result, err);
 }

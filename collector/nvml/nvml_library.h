@@ -18,5 +18,5 @@
 int nvml_library_open(const char *path, const char *host_root, struct nvml_calls *out,
                       struct error *err);
 
-/* What a result means, where that is known; else "". */
-const char *nvml_result_text(int result);
+/* ERROR_UNAVAILABLE: that function has failed, and why, where its result is known. */
+int nvml_result_error(const char *symbol, int result, struct error *err);

@@ -127,9 +127,7 @@ int nvml_reader_read(const struct nvml_calls *calls, enum nvml_pids pids,
 	const int result = calls->device_count(&count);
 
 	if (result != NVML_OK)
-		return error_set(err, ERROR_UNAVAILABLE, "nvmlDeviceGetCount_v2 failed with %d%s%s",
-		                 result, nvml_result_text(result)[0] ? ": " : "",
-		                 nvml_result_text(result));
+		return nvml_result_error("nvmlDeviceGetCount_v2", result, err);
 	out->device_count = out->holder_count = 0;
 	for (unsigned int i = 0; i < count && i < PICTURE_DEVICES_MAX; i++)
 		read_device(&reader, i);
