@@ -1,27 +1,10 @@
 #include "server/query/gpu_tick_spans.h"
 
-/* How many ticks of a node lie at or before a time. */
-static size_t count_until(const struct gpu_tick_list *list, int64_t time_ns)
-{
-	size_t low = 0;
-	size_t high = list->count;
-
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (list->times[middle] <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* The tick that holds at a time, or in a gap the next one. */
 static size_t tick_from(const struct gpu_ticks *ticks, uint32_t node, int64_t at_ns,
                         bool *out_holds)
 {
-	const size_t passed = count_until(&ticks->nodes[node], at_ns);
+	const size_t passed = gpu_tick_list_until(&ticks->nodes[node], at_ns);
 	int64_t tick_ns;
 
 	*out_holds = gpu_ticks_at(ticks, node, at_ns, &tick_ns);
@@ -42,7 +25,7 @@ int gpu_tick_spans_init(struct gpu_tick_spans *spans, const struct gpu_ticks *ti
 
 		span->start = tick_from(ticks, i, range.start_unix_ns, &span->has_start);
 		span->end = tick_from(ticks, i, range.end_unix_ns, &span->has_end);
-		span->stop = count_until(&ticks->nodes[i], range.end_unix_ns);
+		span->stop = gpu_tick_list_until(&ticks->nodes[i], range.end_unix_ns);
 		for (size_t j = 0; j < GPU_LOOKBACKS_MAX; j++)
 			span->from[j] =
 				tick_from(ticks, i, range.end_unix_ns - lookback_ns[j], &holds);
@@ -101,7 +84,7 @@ static struct store_range take_piece(struct gpu_tick_spans *spans)
 
 	for (size_t i = 0; i < spans->node_count; i++) {
 		struct gpu_tick_span *span = &spans->nodes[i];
-		const size_t reach = count_until(&spans->ticks->nodes[i], end_ns);
+		const size_t reach = gpu_tick_list_until(&spans->ticks->nodes[i], end_ns);
 
 		span->first = span->next;
 		span->past = reach < span->stop ? reach : span->stop;
@@ -134,7 +117,7 @@ ptrdiff_t gpu_tick_spans_find(const struct gpu_tick_spans *spans, uint32_t node,
 	if (node >= spans->node_count)
 		return -1;
 	span = &spans->nodes[node];
-	passed = count_until(&spans->ticks->nodes[node], time_ns);
+	passed = gpu_tick_list_until(&spans->ticks->nodes[node], time_ns);
 	if (passed <= span->first || passed > span->past ||
 	    spans->ticks->nodes[node].times[passed - 1] != time_ns)
 		return -1;

@@ -80,6 +80,22 @@ int64_t gpu_ticks_interval_ns(const struct gpu_ticks *ticks, uint32_t node)
 	return node < ticks->node_count ? ticks->nodes[node].interval_ns : GPU_INTERVAL_DEFAULT_NS;
 }
 
+size_t gpu_tick_list_until(const struct gpu_tick_list *list, int64_t at_ns)
+{
+	size_t low = 0;
+	size_t high = list->count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (list->times[middle] <= at_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* Whether a tick is older than two intervals, whose double may not fit. */
 static bool is_gap(const struct gpu_tick_list *list, int64_t tick_ns, int64_t at_ns)
 {
@@ -89,24 +105,15 @@ static bool is_gap(const struct gpu_tick_list *list, int64_t tick_ns, int64_t at
 bool gpu_ticks_at(const struct gpu_ticks *ticks, uint32_t node, int64_t at_ns, int64_t *out_ns)
 {
 	const struct gpu_tick_list *list;
-	size_t low = 0;
-	size_t high;
+	size_t passed;
 
 	if (node >= ticks->node_count)
 		return false;
 	list = &ticks->nodes[node];
-	high = list->count;
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (list->times[middle] <= at_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0 || is_gap(list, list->times[low - 1], at_ns))
+	passed = gpu_tick_list_until(list, at_ns);
+	if (passed == 0 || is_gap(list, list->times[passed - 1], at_ns))
 		return false;
-	*out_ns = list->times[low - 1];
+	*out_ns = list->times[passed - 1];
 	return true;
 }
 
