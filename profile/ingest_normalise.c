@@ -61,13 +61,6 @@ struct source {
 	struct str root_path;
 };
 
-static struct str label_or_empty(const struct label_set *set, struct str name)
-{
-	const struct str *value = label_set_find(set, name);
-
-	return value ? *value : STR("");
-}
-
 static void put_member(struct json_writer *writer, const char *key, struct str value)
 {
 	if (value.length == 0)
@@ -146,9 +139,9 @@ static bool put_sources(struct profile *profile, const struct source *source)
 static int enrich_build_ids(struct ingest_run *run, struct error *err)
 {
 	const struct source source = {
-		.repository = label_or_empty(&run->labels, STR("service_repository")),
-		.git_ref = label_or_empty(&run->labels, STR("service_git_ref")),
-		.root_path = label_or_empty(&run->labels, STR("service_root_path")),
+		.repository = label_set_value(&run->labels, STR("service_repository")),
+		.git_ref = label_set_value(&run->labels, STR("service_git_ref")),
+		.root_path = label_set_value(&run->labels, STR("service_root_path")),
 	};
 
 	if (source.repository.length + source.git_ref.length + source.root_path.length == 0)

@@ -30,6 +30,14 @@ void label_set_sort(struct label_set *set);
 /* The value of `name` in a sorted set, or NULL. */
 const struct str *label_set_find(const struct label_set *set, struct str name);
 
+/* The same; empty where there is none. */
+static inline struct str label_set_value(const struct label_set *set, struct str name)
+{
+	const struct str *value = label_set_find(set, name);
+
+	return value ? *value : STR("");
+}
+
 /* Pairwise by name, then value; a prefix comes first. */
 int label_set_compare(const struct label_set *a, const struct label_set *b);
 

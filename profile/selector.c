@@ -264,11 +264,9 @@ static bool matcher_matches(const struct matcher *matcher, struct str value)
 
 bool selector_matches(const struct selector *selector, const struct label_set *labels)
 {
-	for (size_t i = 0; i < selector->count; i++) {
-		const struct str *value = label_set_find(labels, selector->matchers[i].name);
-
-		if (!matcher_matches(&selector->matchers[i], value ? *value : STR("")))
+	for (size_t i = 0; i < selector->count; i++)
+		if (!matcher_matches(&selector->matchers[i],
+		                     label_set_value(labels, selector->matchers[i].name)))
 			return false;
-	}
 	return true;
 }

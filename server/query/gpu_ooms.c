@@ -206,19 +206,12 @@ static int read_device(struct ooms *run, const struct event *event, struct gpu_o
 	return 0;
 }
 
-static struct str value_of(const struct label_set *labels, struct str name)
-{
-	const struct str *value = label_set_find(labels, name);
-
-	return value ? *value : STR("");
-}
-
 static struct str event_id(const struct ooms *run, const struct event *event)
 {
 	const struct label_set *labels = &event->role->labels;
-	const struct str hostname = value_of(labels, STR("hostname"));
+	const struct str hostname = label_set_value(labels, STR("hostname"));
 	const struct str *pid = label_set_find(labels, STR("pid"));
-	const struct str name = pid ? *pid : value_of(labels, STR("service_name"));
+	const struct str name = pid ? *pid : label_set_value(labels, STR("service_name"));
 
 	return arena_printf(run->arena, "%.*s:%.*s:%" PRId64, STR_ARGS(hostname), STR_ARGS(name),
 	                    event->place.time_ns / NS_PER_MS);
@@ -226,7 +219,7 @@ static struct str event_id(const struct ooms *run, const struct event *event)
 
 static enum gpu_oom_recovery recovery_of(const struct label_set *labels)
 {
-	const struct str value = value_of(labels, STR("recovered"));
+	const struct str value = label_set_value(labels, STR("recovered"));
 
 	if (str_equals(value, "true"))
 		return GPU_OOM_RECOVERED;
@@ -243,7 +236,7 @@ static int describe(struct ooms *run, const struct event *event, struct gpu_oom 
 		.time_ms = event->place.time_ns / NS_PER_MS,
 		.labels = run->roster.processes[event->role->process].labels,
 		.gpu = event->role->gpu,
-		.cuda_error = value_of(labels, STR("cuda_error")),
+		.cuda_error = label_set_value(labels, STR("cuda_error")),
 		.requested_bytes = event->requested_bytes,
 		.recovery = recovery_of(labels),
 	};
@@ -418,6 +411,12 @@ static int match_point(void *context, const struct store_point *point, struct er
 	return 0;
 }
 
+static int refuse_id(struct str id, struct error *err)
+{
+	return error_set(err, ERROR_NOT_FOUND, "there is no OOM '%.*s'",
+	                 STR_ARGS(str_first(id, 128)));
+}
+
 /* The time at the end of an id. */
 static int time_of(struct str id, int64_t *out_ms, struct error *err)
 {
@@ -427,8 +426,7 @@ static int time_of(struct str id, int64_t *out_ms, struct error *err)
 		digits++;
 	if (digits == id.length || !str_to_i64(str_skip(id, id.length - digits), out_ms) ||
 	    *out_ms <= 0 || *out_ms > INT64_MAX / NS_PER_MS - 1)
-		return error_set(err, ERROR_NOT_FOUND, "there is no OOM '%.*s'",
-		                 STR_ARGS(str_first(id, 128)));
+		return refuse_id(id, err);
 	return 0;
 }
 
@@ -451,8 +449,7 @@ int gpu_ooms_find(struct gpu_question *question, struct str id, struct gpu_oom *
 	                      err) < 0)
 		return -1;
 	if (run.count == 0)
-		return error_set(err, ERROR_NOT_FOUND, "there is no OOM '%.*s'",
-		                 STR_ARGS(str_first(id, 128)));
+		return refuse_id(id, err);
 	if (describe(&run, &run.events[0], out, err) < 0)
 		return -1;
 	return read_processes(&run, &run.events[0], out, err);

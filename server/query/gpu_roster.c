@@ -23,19 +23,12 @@ void gpu_roster_begin_scan(struct gpu_roster *roster)
 		memset(roster->roles, 0, roster->role_capacity * sizeof(struct gpu_role *));
 }
 
-static struct str value_of(const struct label_set *labels, struct str name)
-{
-	const struct str *value = label_set_find(labels, name);
-
-	return value ? *value : STR("");
-}
-
 static struct hash128 process_key(const struct gpu_roster *roster, const struct label_set *labels)
 {
 	const struct hash128 parts[] = {
-		hash128_str(roster->secret, value_of(labels, STR("hostname"))),
-		hash128_str(roster->secret, value_of(labels, STR("pid"))),
-		hash128_str(roster->secret, value_of(labels, STR("service_name"))),
+		hash128_str(roster->secret, label_set_value(labels, STR("hostname"))),
+		hash128_str(roster->secret, label_set_value(labels, STR("pid"))),
+		hash128_str(roster->secret, label_set_value(labels, STR("service_name"))),
 	};
 
 	return hash128(roster->secret, parts, sizeof(parts));
@@ -71,7 +64,7 @@ static bool copy_process_labels(struct arena *arena, const struct label_set *lab
 static int add_node(struct gpu_roster *roster, const struct label_set *labels, uint32_t *out,
                     struct error *err)
 {
-	const struct str hostname = value_of(labels, STR("hostname"));
+	const struct str hostname = label_set_value(labels, STR("hostname"));
 	bool is_new;
 	const uint32_t node = intern_add(&roster->node_ids, roster->arena,
 	                                 hash128_str(roster->secret, hostname), &is_new);
@@ -109,7 +102,7 @@ static int add_process(struct gpu_roster *roster, const struct label_set *labels
 		(struct gpu_process){ .node = node, .first_ns = INT64_MAX, .last_ns = INT64_MIN };
 	if (!copy_process_labels(roster->arena, labels, &process->labels))
 		return arena_error(roster->arena, err);
-	process->pid = value_of(&process->labels, STR("pid"));
+	process->pid = label_set_value(&process->labels, STR("pid"));
 	return 0;
 }
 
@@ -124,8 +117,8 @@ static int make_role(struct gpu_roster *roster, const struct label_set *labels,
 	if (!label_set_copy(labels, roster->arena, &role->labels))
 		return arena_error(roster->arena, err);
 	labels = &role->labels;
-	role->memory_class = value_of(labels, STR("cuda_class"));
-	role->gpu = value_of(labels, STR("gpu"));
+	role->memory_class = label_set_value(labels, STR("cuda_class"));
+	role->gpu = label_set_value(labels, STR("gpu"));
 	role->is_asked = gpu_question_asks(roster->question, labels);
 	role->is_counted = role->is_asked &&
 	                   (roster->names_class || gpu_class_is_on_device(role->memory_class));
@@ -173,8 +166,8 @@ struct str gpu_roster_process_id(const struct gpu_roster *roster, uint32_t proce
 {
 	const struct gpu_process *it = &roster->processes[process];
 	const struct str hostname = roster->nodes[it->node].hostname;
-	const struct str name = it->pid.length > 0 ? it->pid
-	                                           : value_of(&it->labels, STR("service_name"));
+	const struct str name =
+		it->pid.length > 0 ? it->pid : label_set_value(&it->labels, STR("service_name"));
 
 	const int64_t first_ns = it->first_ns == INT64_MAX ? 0 : it->first_ns; /* no tick yet */
 
