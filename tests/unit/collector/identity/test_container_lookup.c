@@ -2,7 +2,6 @@
  * Files of a machine, as engines lay them out, below a folder that stands for its root.
  */
 #include <fcntl.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +16,7 @@
 
 #include "collector/identity/container_bundle.h"
 #include "collector/identity/container_lookup.h"
+#include "tests/unit/collector/identity/machine_folder.h"
 
 #define ID    "a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f90"
 #define OTHER "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -46,14 +46,6 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *where)
-{
-	(void)status;
-	(void)kind;
-	(void)where;
-	return remove(path);
-}
-
 static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
@@ -61,32 +53,9 @@ static int tear_down(void **state)
 	container_lookup_free(fixture->lookup);
 	host_files_close(&fixture->files);
 	host_files_close(&fixture->files);
-	(void)nftw(fixture->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	machine_remove(fixture->root);
 	free(fixture);
 	return 0;
-}
-
-/* Makes the folders above a path of the machine, and gives the path that leads there. */
-static void make_way(const struct fixture *fixture, const char *path, char out[512])
-{
-	assert_true(snprintf(out, 512, "%s%s", fixture->root, path) < 512);
-	for (char *slash = out + strlen(fixture->root) + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		(void)mkdir(out, 0700);
-		*slash = '/';
-	}
-}
-
-static void put_file(const struct fixture *fixture, const char *path, const char *text)
-{
-	char way[512];
-	FILE *file;
-
-	make_way(fixture, path, way);
-	file = fopen(way, "we");
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
 }
 
 static struct container_facts find(struct fixture *fixture, const char *id, const char *pod_uid)
@@ -128,7 +97,7 @@ static void each_place_is_looked_at(void **state)
 		struct container_facts facts;
 
 		assert_int_equal(set_up((void **)&fixture), 0);
-		put_file(fixture, places[i].path, places[i].text);
+		machine_put_file(fixture->root, places[i].path, places[i].text);
 		facts = find(fixture, ID, "");
 		assert_string_equal(facts.pod.text, places[i].pod);
 		assert_string_equal(facts.pod_namespace.text, places[i].pod[0] ? "prod" : "");
@@ -144,24 +113,24 @@ static void a_bundle_goes_before_a_log(void **state)
 {
 	struct fixture *fixture = *state;
 
-	put_file(fixture, "/var/log/containers/old_prod_train-" ID ".log", "");
-	put_file(fixture, TASKS "/k8s.io/" ID "/config.json", CRI("new"));
+	machine_put_file(fixture->root, "/var/log/containers/old_prod_train-" ID ".log", "");
+	machine_put_file(fixture->root, TASKS "/k8s.io/" ID "/config.json", CRI("new"));
 	assert_string_equal(find(fixture, ID, "").pod.text, "new");
 }
 
 static void an_answer_is_kept_and_none_is_asked_for_again(void **state)
 {
 	struct fixture *fixture = *state;
-	char path[512];
+	char path[MACHINE_PATH_BYTES];
 
 	assert_string_equal(find(fixture, ID, "").pod.text, "");
-	put_file(fixture, TASKS "/k8s.io/" ID "/config.json", CRI("llm-0"));
+	machine_put_file(fixture->root, TASKS "/k8s.io/" ID "/config.json", CRI("llm-0"));
 	fixture->now_ns += CONTAINER_LOOKUP_AGAIN_NS - 1;
 	assert_string_equal(find(fixture, ID, "").pod.text, "");
 	fixture->now_ns++;
 	assert_string_equal(find(fixture, ID, "").pod.text, "llm-0");
 	/* the container ends; its last process is seen */
-	make_way(fixture, TASKS "/k8s.io/" ID "/config.json", path);
+	machine_make_way(fixture->root, TASKS "/k8s.io/" ID "/config.json", path);
 	assert_int_equal(unlink(path), 0);
 	fixture->now_ns += 1000 * CONTAINER_LOOKUP_AGAIN_NS;
 	assert_string_equal(find(fixture, ID, "").pod.text, "llm-0");
@@ -171,10 +140,10 @@ static void a_pod_of_which_only_the_folder_is_there_is_known_in_part(void **stat
 {
 	struct fixture *fixture = *state;
 
-	put_file(fixture, "/var/log/pods/prod_llm-0_" UID "/train/0.log", "");
+	machine_put_file(fixture->root, "/var/log/pods/prod_llm-0_" UID "/train/0.log", "");
 	assert_string_equal(find(fixture, ID, UID).pod.text, "llm-0");
 	assert_string_equal(find(fixture, ID, UID).container.text, "");
-	put_file(fixture, "/var/log/containers/llm-0_prod_train-" ID ".log", "");
+	machine_put_file(fixture->root, "/var/log/containers/llm-0_prod_train-" ID ".log", "");
 	fixture->now_ns += CONTAINER_LOOKUP_AGAIN_NS;
 	assert_string_equal(find(fixture, ID, UID).container.text, "train");
 }
@@ -183,7 +152,7 @@ static void answers_have_a_bound(void **state)
 {
 	struct fixture *fixture = *state;
 
-	put_file(fixture, TASKS "/k8s.io/" ID "/config.json", CRI("llm-0"));
+	machine_put_file(fixture->root, TASKS "/k8s.io/" ID "/config.json", CRI("llm-0"));
 	for (int i = 0; i < 3 * CONTAINER_LOOKUP_MAX; i++) {
 		char id[CONTAINER_ID_LENGTH + 1];
 
@@ -198,14 +167,15 @@ static void links_lead_nowhere_out_of_the_root(void **state)
 {
 	struct fixture *fixture = *state;
 	CLEANUP(strbuf_fini) struct strbuf text;
-	char path[512];
+	char path[MACHINE_PATH_BYTES];
 
 	strbuf_init(&text, 1000);
-	put_file(fixture, "/data/docker/containers/" ID "/config.v2.json", "{\"Name\":\"/d\"}");
-	make_way(fixture, "/var/lib/docker", path);
+	machine_put_file(fixture->root, "/data/docker/containers/" ID "/config.v2.json",
+	                 "{\"Name\":\"/d\"}");
+	machine_make_way(fixture->root, "/var/lib/docker", path);
 	assert_int_equal(symlink("/data/docker", path), 0);
 	assert_string_equal(find(fixture, ID, "").name.text, "d");
-	make_way(fixture, "/etc/passwd", path);
+	machine_make_way(fixture->root, "/etc/passwd", path);
 	assert_int_equal(symlink("/../../../../../../../../etc/passwd", path), 0);
 	assert_false(host_files_read(&fixture->files, "/etc/passwd", &text));
 }
@@ -215,19 +185,19 @@ static void files_that_are_none_are_not_read(void **state)
 {
 	struct fixture *fixture = *state;
 	CLEANUP(strbuf_fini) struct strbuf text;
-	char path[512];
+	char path[MACHINE_PATH_BYTES];
 
 	strbuf_init(&text, 4);
-	make_way(fixture, "/a/pipe", path);
+	machine_make_way(fixture->root, "/a/pipe", path);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_false(host_files_read(&fixture->files, "/a/pipe", &text));
 	assert_false(host_files_read(&fixture->files, "/a", &text));
 	assert_false(host_files_read(&fixture->files, "/nothing", &text));
-	put_file(fixture, "/a/file", "four");
+	machine_put_file(fixture->root, "/a/file", "four");
 	assert_true(host_files_read(&fixture->files, "/a/file", &text));
 	assert_string_equal(text.data, "four");
 	strbuf_reset(&text);
-	put_file(fixture, "/a/file", "fives");
+	machine_put_file(fixture->root, "/a/file", "fives");
 	assert_false(host_files_read(&fixture->files, "/a/file", &text));
 }
 
@@ -242,11 +212,11 @@ static void of_a_folder_as_many_names_are_read_as_are_wanted(void **state)
 	struct fixture *fixture = *state;
 	size_t seen = 0;
 
-	put_file(fixture, "/logs/a", "");
-	put_file(fixture, "/logs/b", "");
+	machine_put_file(fixture->root, "/logs/a", "");
+	machine_put_file(fixture->root, "/logs/b", "");
 	assert_false(host_files_each(&fixture->files, "/logs", 100, count_name, &seen));
 	assert_int_equal(seen, 2);
-	put_file(fixture, "/logs/c", "");
+	machine_put_file(fixture->root, "/logs/c", "");
 	seen = 0;
 	assert_true(host_files_each(&fixture->files, "/logs", 100, count_name, &seen));
 	assert_int_equal(seen, 3);

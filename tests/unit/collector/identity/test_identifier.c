@@ -2,7 +2,6 @@
  * All sources together: a process in a folder that stands for /proc, files in one that stands
  * for the machine's root, and an API server.
  */
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,6 +18,7 @@
 #include "base/clock.h"
 #include "collector/identity/identifier.h"
 #include "tests/unit/collector/identity/fake_server.h"
+#include "tests/unit/collector/identity/machine_folder.h"
 
 #define GIVE_UP_NS (50 * NS_PER_S)
 #define ID         "a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f90"
@@ -59,39 +59,14 @@ static int set_up(void **state)
 	return mkdir(fixture->proc, 0700) < 0 || mkdir(fixture->root, 0700) < 0 ? -1 : 0;
 }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *where)
-{
-	(void)status;
-	(void)kind;
-	(void)where;
-	return remove(path);
-}
-
 static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
 
 	identifier_close(fixture->identifier);
-	(void)nftw(fixture->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	machine_remove(fixture->folder);
 	free(fixture);
 	return 0;
-}
-
-static void put_file(const char *folder, const char *path, const char *text)
-{
-	char way[512];
-	FILE *file;
-
-	assert_true(snprintf(way, sizeof(way), "%s%s", folder, path) < (int)sizeof(way));
-	for (char *slash = way + strlen(folder) + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		(void)mkdir(way, 0700);
-		*slash = '/';
-	}
-	file = fopen(way, "we");
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
 }
 
 static void open_identifier(struct fixture *fixture, const char *node,
@@ -149,7 +124,7 @@ static void a_process_in_no_container_has_no_labels(void **state)
 	struct fixture *fixture = *state;
 	struct process_identity identity;
 
-	put_file(fixture->proc, "/42/cgroup", "0::/system.slice/ollama.service\n");
+	machine_put_file(fixture->proc, "/42/cgroup", "0::/system.slice/ollama.service\n");
 	open_identifier(fixture, "", NULL);
 	identity = identify(fixture);
 	assert_false(identity.is_late);
@@ -164,9 +139,9 @@ static void a_container_of_docker_has_its_name(void **state)
 	struct fixture *fixture = *state;
 	struct process_identity identity;
 
-	put_file(fixture->proc, "/42/cgroup", "0::/system.slice/docker-" ID ".scope\n");
-	put_file(fixture->root, "/var/lib/docker/containers/" ID "/config.v2.json",
-	         "{\"Name\":\"/brave_turing\"}");
+	machine_put_file(fixture->proc, "/42/cgroup", "0::/system.slice/docker-" ID ".scope\n");
+	machine_put_file(fixture->root, "/var/lib/docker/containers/" ID "/config.v2.json",
+	                 "{\"Name\":\"/brave_turing\"}");
 	open_identifier(fixture, "", NULL);
 	identity = identify(fixture);
 	assert_false(identity.is_late);
@@ -184,9 +159,9 @@ static void a_node_is_told_or_is_what_the_machine_is_called(void **state)
 	char host[256] = "";
 
 	assert_int_equal(gethostname(host, sizeof(host) - 1), 0);
-	put_file(fixture->proc, "/42/cgroup", POD_GROUP);
-	put_file(fixture->proc, "/43/cgroup", "0::/\n");
-	put_file(fixture->root, BUNDLE, ANNOTATIONS);
+	machine_put_file(fixture->proc, "/42/cgroup", POD_GROUP);
+	machine_put_file(fixture->proc, "/43/cgroup", "0::/\n");
+	machine_put_file(fixture->root, BUNDLE, ANNOTATIONS);
 	open_identifier(fixture, "", NULL);
 	identity = identify(fixture);
 	assert_label(&identity, IDENTITY_NODE, host);
@@ -207,10 +182,10 @@ static void where_nobody_knows_a_pod_it_is_asked_itself(void **state)
 	struct fixture *fixture = *state;
 	struct process_identity identity;
 
-	put_file(fixture->proc, "/42/cgroup", POD_GROUP);
-	put_file(fixture->proc, "/42/root/etc/hostname", "llm-7d-x\n");
-	put_file(fixture->proc, "/42/root/var/run/secrets/kubernetes.io/serviceaccount/namespace",
-	         "prod");
+	machine_put_file(fixture->proc, "/42/cgroup", POD_GROUP);
+	machine_put_file(fixture->proc, "/42/root/etc/hostname", "llm-7d-x\n");
+	machine_put_file(fixture->proc,
+	                 "/42/root/var/run/secrets/kubernetes.io/serviceaccount/namespace", "prod");
 	open_identifier(fixture, "n", NULL);
 	identity = identify(fixture);
 	assert_false(identity.is_late);
@@ -229,8 +204,8 @@ static void a_pod_that_is_known_is_no_cause_to_wait(void **state)
 	struct process_identity identity;
 
 	fake_server_start(&server, "[{\"list\":[" POD "],\"version\":\"7\"}]");
-	put_file(fixture->proc, "/42/cgroup", POD_GROUP);
-	put_file(fixture->root, BUNDLE, ANNOTATIONS);
+	machine_put_file(fixture->proc, "/42/cgroup", POD_GROUP);
+	machine_put_file(fixture->root, BUNDLE, ANNOTATIONS);
 	open_identifier(fixture, "aks-gpu-0", &server.access);
 	WAIT_FOR(pods(fixture) == 1);
 	identity = identify(fixture);
@@ -258,7 +233,7 @@ static void what_comes_late_is_waited_for(void **state)
 		"\"ADDED\",\"object\":" POD "}],\"end\":\"close\"},{\"token\":\"third\","
 		"\"watch\":[{\"type\":\"MODIFIED\",\"object\":" POD_WITH_CONTAINER
 		"}],\"end\":\"hold\"}]");
-	put_file(fixture->proc, "/42/cgroup", POD_GROUP);
+	machine_put_file(fixture->proc, "/42/cgroup", POD_GROUP);
 	open_identifier(fixture, "aks-gpu-0", &server.access);
 	WAIT_FOR(identifier_counts(fixture->identifier).watch.lists == 1);
 	identity = identify(fixture);
@@ -292,7 +267,7 @@ static void who_is_in_no_pod_waits_for_none(void **state)
 	struct process_identity identity;
 
 	fake_server_start(&server, "[]");
-	put_file(fixture->proc, "/42/cgroup", "0::/system.slice/ollama.service\n");
+	machine_put_file(fixture->proc, "/42/cgroup", "0::/system.slice/ollama.service\n");
 	open_identifier(fixture, "aks-gpu-0", &server.access);
 	identity = identify(fixture);
 	assert_false(identity.is_late);
@@ -324,7 +299,7 @@ static void the_environment_of_a_pod_says_where_the_server_is(void **state)
 	const struct fixture *fixture = *state;
 	struct kubernetes_access access;
 
-	put_file(fixture->folder, "/account/token", "t");
+	machine_put_file(fixture->folder, "/account/token", "t");
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
 		char credentials[128];
 
