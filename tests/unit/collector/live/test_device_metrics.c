@@ -1,53 +1,11 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "collector/live/gpu_metrics.h"
 #include "tests/unit/collector/live/device_fixture.h"
-#include "tests/unit/collector/live/live_fixture.h"
-
-struct fixture {
-	struct gpu_process_table *processes;
-	struct stack_table *stacks;
-	struct device_books *devices;
-	struct gpu_metrics *metrics;
-	struct strbuf text;
-};
+#include "tests/unit/collector/live/metrics_fixture.h"
 
 static int set_up(void **state)
 {
-	struct fixture *fixture = mem_zalloc(1, sizeof(*fixture));
-
-	fixture->processes = gpu_process_table_new(&(struct gpu_process_table_options){
-		.namer = process_namer_of_proc("/nowhere"),
-		.memory_bytes = 16 << 20,
-	});
-	fixture->stacks = stack_table_new(1 << 20);
-	fixture->devices = empty_books();
-	fixture->metrics = gpu_metrics_new(
-		&(struct gpu_metrics_options){ .cluster = "lab", .devices = fixture->devices });
-	strbuf_init(&fixture->text, 1 << 20);
-	*state = fixture;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *fixture = *state;
-
-	gpu_metrics_free(fixture->metrics);
-	device_books_free(fixture->devices);
-	stack_table_free(fixture->stacks);
-	gpu_process_table_free(fixture->processes);
-	strbuf_fini(&fixture->text);
-	free(fixture);
-	return 0;
+	return open_metrics(state, empty_books());
 }
 
 static void allocate(const struct fixture *fixture, uint32_t tgid, enum cuda_function_id function,
@@ -72,11 +30,7 @@ static const char *format(struct fixture *fixture)
 {
 	static const struct collector_health health = { .is_up = true };
 
-	strbuf_reset(&fixture->text);
-	gpu_metrics_format(fixture->metrics, fixture->processes, fixture->stacks, &health,
-	                   &fixture->text);
-	assert_false(strbuf_overflowed(&fixture->text));
-	return fixture->text.data;
+	return format_with(fixture, &health);
 }
 
 /* The sum of a family's lines that have a text among their labels, and how many there are. */

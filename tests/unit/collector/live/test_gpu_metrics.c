@@ -1,48 +1,11 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
-#include <cmocka.h>
-
-#include "base/mem.h"
-#include "collector/live/gpu_metrics.h"
-#include "tests/unit/collector/live/live_fixture.h"
-
-struct fixture {
-	struct gpu_process_table *processes;
-	struct stack_table *stacks;
-	struct gpu_metrics *metrics;
-	struct strbuf text;
-};
+#include "tests/unit/collector/live/metrics_fixture.h"
 
 static int set_up(void **state)
 {
-	struct fixture *fixture = mem_zalloc(1, sizeof(*fixture));
-
-	fixture->processes = gpu_process_table_new(&(struct gpu_process_table_options){
-		.namer = process_namer_of_proc("/nowhere"),
-		.memory_bytes = 16 << 20,
-	});
-	fixture->stacks = stack_table_new(1 << 20);
-	fixture->metrics = gpu_metrics_new(&(struct gpu_metrics_options){ .cluster = "default" });
-	strbuf_init(&fixture->text, 1 << 20);
-	*state = fixture;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *fixture = *state;
-
-	gpu_metrics_free(fixture->metrics);
-	stack_table_free(fixture->stacks);
-	gpu_process_table_free(fixture->processes);
-	strbuf_fini(&fixture->text);
-	free(fixture);
-	return 0;
+	return open_metrics(state, NULL);
 }
 
 static void take(struct fixture *fixture, struct cuda_event event)
@@ -62,11 +25,7 @@ static const char *format(struct fixture *fixture)
 		                                        .dropped = dropped,
 		                                        .dropped_count = 1 };
 
-	strbuf_reset(&fixture->text);
-	gpu_metrics_format(fixture->metrics, fixture->processes, fixture->stacks, &health,
-	                   &fixture->text);
-	assert_false(strbuf_overflowed(&fixture->text));
-	return fixture->text.data;
+	return format_with(fixture, &health);
 }
 
 /* The text has exactly one line `name` + `rest`. */
@@ -235,8 +194,7 @@ static void the_text_is_well_formed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(labels_of_a_pod_stand_on_each_process, set_up,
-		                                tear_down),
+		TEST(labels_of_a_pod_stand_on_each_process),
 		TEST(all_six_names_have_the_same_labels),
 		TEST(a_counter_never_goes_back),
 		TEST(an_id_that_is_used_again_is_shown_once),

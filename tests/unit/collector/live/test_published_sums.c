@@ -129,7 +129,7 @@ static void call(struct fixture *fixture, struct model *model, uint64_t random)
 		allocate(fixture, model, number, random);
 	}
 	process->has_called = true;
-	if (process->has_called && (random >> 20) % 400 == 0)
+	if ((random >> 20) % 400 == 0)
 		end_process(fixture, process, number);
 }
 
@@ -190,6 +190,34 @@ static void compare_peak(const struct fixture *fixture, struct process_model *pr
 	process->highest = process->live;
 }
 
+static void compare_sums(const struct fixture *fixture, const struct process_model *process,
+                         uint32_t number)
+{
+	static const char device[] = "cuda_class=\"device\"";
+	static const char pinned[] = "cuda_class=\"pinned\"";
+	static const char failed[] = "gpu_memory_failed";
+	const struct {
+		const char *part;
+		const char *type;
+		size_t value;
+		int64_t expected;
+	} sums[] = {
+		{ device, "alloc_space", 0, process->new_bytes },
+		{ device, "alloc_space", 1, process->new_calls },
+		{ device, "alloc_space", 2, process->live },
+		{ device, "alloc_space", 3, process->blocks },
+		{ pinned, "alloc_space", 0, process->new_pinned },
+		{ pinned, "alloc_space", 2, process->live_pinned },
+		{ pinned, "alloc_space", 3, process->blocks_pinned },
+		{ failed, "requested_space", 0, process->new_requested },
+		{ failed, "requested_space", 1, process->new_failures },
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(sums); i++)
+		is_zero_or(sum_of(fixture, number, sums[i].part, sums[i].type, sums[i].value),
+		           sums[i].expected);
+}
+
 static void compare(struct fixture *fixture, struct model *model, bool is_window_over)
 {
 	for (uint32_t i = 0; i < PROCESSES; i++) {
@@ -198,22 +226,7 @@ static void compare(struct fixture *fixture, struct model *model, bool is_window
 		if (!process->has_called)
 			continue;
 		books_balance(fixture, i);
-		is_zero_or(sum_of(fixture, i, "cuda_class=\"device\"", "alloc_space", 0),
-		           process->new_bytes);
-		is_zero_or(sum_of(fixture, i, "cuda_class=\"device\"", "alloc_space", 1),
-		           process->new_calls);
-		is_zero_or(sum_of(fixture, i, "cuda_class=\"device\"", "alloc_space", 2),
-		           process->live);
-		is_zero_or(sum_of(fixture, i, "cuda_class=\"device\"", "alloc_space", 3),
-		           process->blocks);
-		is_zero_or(sum_of(fixture, i, "cuda_class=\"pinned\"", "alloc_space", 0),
-		           process->new_pinned);
-		is_zero_or(sum_of(fixture, i, "cuda_class=\"pinned\"", "alloc_space", 2),
-		           process->live_pinned);
-		is_zero_or(sum_of(fixture, i, "gpu_memory_failed", "requested_space", 0),
-		           process->new_requested);
-		is_zero_or(sum_of(fixture, i, "gpu_memory_failed", "requested_space", 1),
-		           process->new_failures);
+		compare_sums(fixture, process, i);
 		compare_peak(fixture, process, i, is_window_over);
 		process->new_bytes = process->new_calls = process->new_pinned = 0;
 		process->new_failures = process->new_requested = 0;
