@@ -2,7 +2,8 @@
  * What a process shows of itself at its first sight: it may be gone at the next.
  *
  * Shape    read once from /proc, each file up to a bound. Of the environment only the
- *          variables below and those of device_sight.h are looked at, and nothing else of it stays in memory.
+ *          variables below and those of device_sight.h are looked at, and nothing else of
+ *          it stays in memory.
  * Errors   none: what cannot be read is empty.
  * Threads  none.
  * Source   collector specification 2.5, 6.1; 6.4, rules 1, 2, 7, 8, 9
