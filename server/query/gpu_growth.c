@@ -63,17 +63,13 @@ static int add_tick(void *context, const struct store_point *point, struct error
 {
 	struct growth *run = context;
 	const struct gpu_role *role = gpu_roster_role(&run->roster, point, err);
-	struct gpu_process *process;
 
 	if (!role)
 		return -1;
 	if (!gpu_role_ticks(role))
 		return 0;
-	if (role->process != GPU_NOBODY) {
-		process = &run->roster.processes[role->process];
-		if (point->time_unix_ns < process->first_ns)
-			process->first_ns = point->time_unix_ns;
-	}
+	if (role->process != GPU_NOBODY)
+		gpu_process_see(&run->roster.processes[role->process], point->time_unix_ns);
 	return gpu_ticks_add(&run->ticks, role->node, point->time_unix_ns, err);
 }
 

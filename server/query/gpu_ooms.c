@@ -195,12 +195,15 @@ static int read_device(struct ooms *run, const struct event *event, struct gpu_o
 	struct found_value used = { 0 };
 	struct found_value total = { 0 };
 
-	if (read_moment(run, event, STR(DEVICE_USED), &event->role->labels, find_value, &used,
-	                err) < 0 ||
-	    read_moment(run, event, STR(DEVICE_TOTAL), &event->role->labels, find_value, &total,
+	if (read_moment(run, event, STR(DEVICE_TOTAL), &event->role->labels, find_value, &total,
 	                err) < 0)
 		return -1;
-	out->knows_device = total.is_found;
+	if (!total.is_found)
+		return 0;
+	if (read_moment(run, event, STR(DEVICE_USED), &event->role->labels, find_value, &used,
+	                err) < 0)
+		return -1;
+	out->knows_device = true;
 	out->device_used_bytes = used.value;
 	out->device_total_bytes = total.value;
 	return 0;
@@ -322,15 +325,11 @@ static int add_tick(void *context, const struct store_point *point, struct error
 {
 	struct ooms *run = context;
 	const struct gpu_role *role = gpu_roster_role(&run->roster, point, err);
-	struct gpu_process *process;
 
 	if (!role)
 		return -1;
-	if (role->process == GPU_NOBODY || !gpu_role_ticks(role))
-		return 0;
-	process = &run->roster.processes[role->process];
-	if (point->time_unix_ns < process->first_ns)
-		process->first_ns = point->time_unix_ns;
+	if (role->process != GPU_NOBODY && gpu_role_ticks(role))
+		gpu_process_see(&run->roster.processes[role->process], point->time_unix_ns);
 	return 0;
 }
 

@@ -245,8 +245,8 @@ static int add_point(void *context, const struct store_point *point, struct erro
 	if (role->process == GPU_NOBODY || need_tally(run, role->process, err) < 0)
 		return role->process == GPU_NOBODY ? 0 : -1;
 	process = &run->roster.processes[role->process];
-	if (gpu_role_ticks(role) && point->time_unix_ns < process->first_ns)
-		process->first_ns = point->time_unix_ns;
+	if (gpu_role_ticks(role))
+		gpu_process_see(process, point->time_unix_ns);
 	if (gpu_role_ticks(role) && point->time_unix_ns > process->last_ns)
 		process->last_ns = point->time_unix_ns;
 	return role->is_asked ? add_measure(run, role, point, err) : 0;

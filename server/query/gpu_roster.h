@@ -90,6 +90,13 @@ static inline size_t gpu_roster_process_count(const struct gpu_roster *roster)
 	return roster->process_ids.count;
 }
 
+/* It has a tick then. */
+static inline void gpu_process_see(struct gpu_process *process, int64_t tick_ns)
+{
+	if (tick_ns < process->first_ns)
+		process->first_ns = tick_ns;
+}
+
 /* Whether a series is of GPU_TICKING. */
 static inline bool gpu_role_ticks(const struct gpu_role *role)
 {

@@ -101,14 +101,10 @@ static int add_tick(void *context, const struct store_point *point, struct error
 {
 	struct starts *starts = context;
 	const uint32_t number = gpu_roster_find(starts->roster, point->labels);
-	struct gpu_process *process;
 
 	(void)err;
-	if (number >= starts->count || gpu_measure_of(point->labels) == GPU_MEASURE_COUNT)
-		return 0;
-	process = &starts->roster->processes[number];
-	if (point->time_unix_ns < process->first_ns)
-		process->first_ns = point->time_unix_ns;
+	if (number < starts->count && gpu_measure_of(point->labels) != GPU_MEASURE_COUNT)
+		gpu_process_see(&starts->roster->processes[number], point->time_unix_ns);
 	return 0;
 }
 
