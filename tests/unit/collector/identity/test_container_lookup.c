@@ -1,7 +1,6 @@
 /*
  * Files of a machine, as engines lay them out, below a folder that stands for its root.
  */
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -14,20 +13,26 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "collector/identity/process_sight.h"
+#include "tests/unit/collector/identity/machine_folder.h"
 
 /* A /proc of one process, 42. */
 struct fixture {
 	char proc[64];
 };
 
-static void path_of(const struct fixture *fixture, const char *name, char path[128])
+/* The path that leads to one of its files; folders above it are made. */
+static void path_of(const struct fixture *fixture, const char *name,
+                    char out[static MACHINE_PATH_BYTES])
 {
-	assert_true(snprintf(path, 128, "%s/42%s%s", fixture->proc, *name ? "/" : "", name) < 128);
+	char path[MACHINE_PATH_BYTES];
+
+	assert_true(snprintf(path, sizeof(path), "/42/%s", name) < (int)sizeof(path));
+	machine_make_way(fixture->proc, path, out);
 }
 
 static void put_file(const struct fixture *fixture, const char *name, struct str text)
 {
-	char path[128];
+	char path[MACHINE_PATH_BYTES];
 	FILE *file;
 
 	path_of(fixture, name, path);
@@ -39,7 +44,7 @@ static void put_file(const struct fixture *fixture, const char *name, struct str
 
 static void put_link(const struct fixture *fixture, const char *name, const char *target)
 {
-	char path[128];
+	char path[MACHINE_PATH_BYTES];
 
 	path_of(fixture, name, path);
 	assert_int_equal(symlink(target, path), 0);
@@ -48,27 +53,17 @@ static void put_link(const struct fixture *fixture, const char *name, const char
 static int set_up(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
-	char path[128];
 
 	(void)snprintf(fixture->proc, sizeof(fixture->proc), "/tmp/identity.XXXXXX");
-	if (!mkdtemp(fixture->proc))
-		return -1;
-	path_of(fixture, "", path);
 	*state = fixture;
-	return mkdir(path, 0700);
+	return mkdtemp(fixture->proc) ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
-	static const char *const names[] = { "comm", "environ", "cgroup", "cmdline", "exe", "" };
 	struct fixture *fixture = *state;
-	char path[128];
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		path_of(fixture, names[i], path);
-		(void)remove(path);
-	}
-	(void)remove(fixture->proc);
+	machine_remove(fixture->proc);
 	free(fixture);
 	return 0;
 }
@@ -171,52 +166,12 @@ static void our_own_process_is_seen(void **state)
 
 /* ---- pods ---- */
 
-static void make_folders(const struct fixture *fixture, const char *const *names, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		char path[128];
-
-		path_of(fixture, names[i], path);
-		assert_int_equal(mkdir(path, 0700), 0);
-	}
-}
-
-static const char *const pod_folders[] = {
-	"root",
-	"root/etc",
-	"root/var",
-	"root/run",
-	"root/run/secrets",
-	"root/run/secrets/kubernetes.io",
-	"root/run/secrets/kubernetes.io/serviceaccount",
-};
-
-static const char *const pod_files[] = { "root/run/secrets/kubernetes.io/serviceaccount/namespace",
-	                                 "root/etc/hostname", "root/var/run" };
-
-static int remove_pod(void **state)
-{
-	const struct fixture *fixture = *state;
-	char path[128];
-
-	for (size_t i = 0; i < sizeof(pod_files) / sizeof(pod_files[0]); i++) {
-		path_of(fixture, pod_files[i], path);
-		(void)remove(path);
-	}
-	for (size_t i = sizeof(pod_folders) / sizeof(pod_folders[0]); i-- > 0;) {
-		path_of(fixture, pod_folders[i], path);
-		(void)remove(path);
-	}
-	return tear_down(state);
-}
-
 /* As in an image: /var/run is a link to /run, which is the container's, not ours. */
 static void a_pod_is_read_below_the_root_of_its_process(void **state)
 {
 	const struct fixture *fixture = *state;
 	struct process_sight sight = { .pod = { "" } };
 
-	make_folders(fixture, pod_folders, sizeof(pod_folders) / sizeof(pod_folders[0]));
 	put_link(fixture, "root/var/run", "/run");
 	process_sight_pod(fixture->proc, 42, &sight);
 	assert_string_equal(sight.pod_namespace.text, "");
@@ -240,7 +195,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(names_are_made_fit_for_labels, set_up, tear_down),
 		cmocka_unit_test(our_own_process_is_seen),
 		cmocka_unit_test_setup_teardown(a_pod_is_read_below_the_root_of_its_process, set_up,
-		                                remove_pod),
+		                                tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,6 +87,7 @@ static void what_may_belong_elsewhere_stays(void **state)
 		assert_false(end.takes_rest);
 		assert_true(book(&contexts, done_event(CU_PRIMARY_RESET_V2, 0, DEVICE_0, 1), &end));
 		assert_false(end.takes_rest);
+		device_contexts_fini(&contexts);
 	}
 	{ /* there are two, as the driver says */
 		struct device_contexts contexts = { 0 };
