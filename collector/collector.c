@@ -95,7 +95,8 @@ static void book(struct collector *collector, const struct cuda_event *event, si
 	stack = stack_of(collector, process, event, size);
 	gpu_account_book(&process->account, event, stack);
 	memory_tick_see(collector->tick, process, event, stack, unix_of(collector, event));
-	if (memory_tick_wants_devices(collector->tick))
+	/* no other begins to wait for them, and one question is enough */
+	if (event->kind == CUDA_EVENT_FAILED && memory_tick_wants_devices(collector->tick))
 		device_round_ask(collector->devices);
 	if (process->end_mono_ns != 0) /* it came behind the end: what it gave is gone too */
 		gpu_account_close(&process->account);
