@@ -2,9 +2,9 @@
  * Profiles on their way into a sink: series with their labels and rows, in pushes that are
  * not too large.
  *
- * Shape    begin with a time, add each series, flush. A push has SERIES_BATCH_BYTES at
- *          most: what does not fit any more goes first. A series of many stacks is several
- *          profiles with the same labels.
+ * Shape    add each series, flush. A push has SERIES_BATCH_BYTES at most: what does not
+ *          fit any more goes first. A series of many stacks is several profiles with the
+ *          same labels.
  * Units    nanoseconds, bytes.
  * Errors   none: a profile that does not fit any push is counted.
  * Threads  none: the collector's.
