@@ -99,6 +99,23 @@ void push_backlog_count_drop(struct push_backlog *backlog, enum push_drop why)
 
 /* ---- counts ---- */
 
+/* Of something that waits; 0: nothing does. What is taken may have come before the spool. */
+static void note_time(struct push_backlog_counts *counts, int64_t unix_ns)
+{
+	if (unix_ns != 0 && (counts->oldest_unix_ns == 0 || unix_ns < counts->oldest_unix_ns))
+		counts->oldest_unix_ns = unix_ns;
+}
+
+/* One that is in no list; or NULL. */
+static void add_item(struct push_backlog_counts *counts, const struct push_item *item)
+{
+	if (!item)
+		return;
+	counts->waiting++;
+	counts->waiting_bytes += item->length;
+	note_time(counts, item->time_unix_ns);
+}
+
 /* The mutex is held. */
 static void add_spool(const struct push_backlog *backlog, struct push_backlog_counts *counts)
 {
@@ -111,13 +128,12 @@ static void add_spool(const struct push_backlog *backlog, struct push_backlog_co
 	counts->waiting += counts->spool_waiting;
 	counts->spool_bytes = spool.waiting_bytes + spool.held_bytes;
 	counts->waiting_bytes += counts->spool_bytes;
-	counts->oldest_unix_ns = spool.oldest_unix_ns;
+	note_time(counts, spool.oldest_unix_ns);
 }
 
 struct push_backlog_counts push_backlog_counts(struct push_backlog *backlog)
 {
 	struct push_backlog_counts counts = { 0 };
-	const struct push_item *outside[] = { NULL, NULL };
 
 	pthread_mutex_lock(&backlog->mutex);
 	memcpy(counts.dropped, backlog->dropped, sizeof(counts.dropped));
@@ -126,18 +142,10 @@ struct push_backlog_counts push_backlog_counts(struct push_backlog *backlog)
 	counts.is_spooling = backlog->spool && !backlog->is_in_trouble;
 	if (backlog->spool)
 		add_spool(backlog, &counts);
-	outside[0] = backlog->taken;
-	outside[1] = backlog->moving;
-	for (size_t i = 0; i < ARRAY_LENGTH(outside); i++) {
-		if (!outside[i])
-			continue;
-		counts.waiting++;
-		counts.waiting_bytes += outside[i]->length;
-		if (counts.oldest_unix_ns == 0)
-			counts.oldest_unix_ns = outside[i]->time_unix_ns;
-	}
-	if (counts.oldest_unix_ns == 0 && backlog->memory.count > 0)
-		counts.oldest_unix_ns = backlog->memory.oldest->time_unix_ns;
+	add_item(&counts, backlog->taken);
+	add_item(&counts, backlog->moving);
+	if (backlog->memory.oldest)
+		note_time(&counts, backlog->memory.oldest->time_unix_ns);
 	pthread_mutex_unlock(&backlog->mutex);
 	return counts;
 }
@@ -230,6 +238,8 @@ static void secure(struct push_backlog *backlog)
 	pthread_mutex_lock(&backlog->mutex);
 	if (result < 0)
 		note_trouble(backlog, &err);
+	else
+		note_success(backlog);
 }
 
 static bool has_work(const struct push_backlog *backlog)
@@ -446,33 +456,29 @@ void push_backlog_close(struct push_backlog *backlog)
 	pthread_mutex_unlock(&backlog->mutex);
 }
 
-/* What was taken from memory and not delivered. */
+/* What was taken from memory and not delivered: false when there is none, too. */
 static bool keep_taken(struct push_backlog *backlog)
 {
 	const struct push_item *item = backlog->taken;
 	struct error err;
 
-	return backlog->spool && push_spool_keep(backlog->spool, item->number, item->time_unix_ns,
+	return item && backlog->spool && push_spool_keep(backlog->spool, item->number, item->time_unix_ns,
 	                                         push_item_request(item), &err) == 0;
 }
 
 void push_backlog_free(struct push_backlog *backlog, size_t *out_lost, size_t *out_kept)
 {
 	struct push_spool_counts spool = { 0 };
+	bool is_kept;
 
 	push_backlog_close(backlog);
 	if (backlog->options.spool_path)
 		pthread_join(backlog->keeper, NULL);
-	if (backlog->spool)
+	is_kept = keep_taken(backlog);
+	if (backlog->spool) /* what is kept may have cost others their place */
 		spool = push_spool_counts(backlog->spool);
-	*out_kept = spool.waiting + (spool.held_bytes > 0);
-	*out_lost = backlog->memory.count;
-	if (backlog->taken) {
-		if (keep_taken(backlog))
-			(*out_kept)++;
-		else
-			(*out_lost)++;
-	}
+	*out_kept = spool.waiting + (spool.held_bytes > 0) + is_kept;
+	*out_lost = backlog->memory.count + (backlog->taken && !is_kept);
 	push_items_fini(&backlog->memory);
 	free(backlog->taken);
 	push_spool_close(backlog->spool);

@@ -160,11 +160,13 @@ static void a_spool_that_cannot_be_is_done_without_until_it_can(void **state)
 {
 	struct fixture *fixture = *state;
 	struct spool_place above = { 0 };
+	int64_t begin_unix_ns;
 
 	(void)snprintf(above.path, sizeof(above.path), "%s", fixture->place.parent);
 	place_write(&above, "spool", "x", 1);
 	begin(fixture);
 	add(fixture, "one");
+	begin_unix_ns = push_backlog_counts(fixture->backlog).oldest_unix_ns;
 	add(fixture, "two");
 	expect(fixture, "one"); /* out of memory */
 	assert_false(push_backlog_counts(fixture->backlog).is_spooling);
@@ -172,6 +174,7 @@ static void a_spool_that_cannot_be_is_done_without_until_it_can(void **state)
 	wait_for_files(fixture, 1);
 	add(fixture, "three");
 	wait_for_files(fixture, 2);
+	assert_int_equal(push_backlog_counts(fixture->backlog).oldest_unix_ns, begin_unix_ns);
 	end(fixture, 0, 3); /* what was taken out of memory, too; and it is still the first */
 	begin(fixture);
 	expect_and_settle(fixture, "one");
