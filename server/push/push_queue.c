@@ -159,6 +159,17 @@ static void count(struct push_queue *queue, enum push_outcome outcome)
 	queue->trouble[0] = '\0';
 }
 
+/* Drops what is too old, without the mutex: whoever asks for counts waits for no disk. */
+static bool expires(struct push_queue *queue)
+{
+	bool is_dropped;
+
+	pthread_mutex_unlock(&queue->mutex);
+	is_dropped = push_backlog_expire(queue->backlog);
+	pthread_mutex_lock(&queue->mutex);
+	return is_dropped;
+}
+
 /*
  * Tries until it is delivered or refused; PUSH_RETRY: it has become too old, or there is no
  * time left. The mutex is held on both ends.
@@ -168,7 +179,7 @@ static enum push_outcome deliver(struct push_queue *queue, const struct push_tak
 	int64_t pause = queue->options.retry_first_ns;
 	struct push_answer answer;
 
-	while (!push_backlog_expire(queue->backlog)) {
+	while (!expires(queue)) {
 		answer = try_once(queue, taken);
 		count(queue, answer.outcome);
 		if (answer.outcome != PUSH_RETRY)
@@ -186,17 +197,15 @@ static enum push_outcome deliver(struct push_queue *queue, const struct push_tak
 static void pause_between(struct push_queue *queue, size_t length, int64_t begin_mono_ns)
 {
 	const struct push_queue_options *options = &queue->options;
-	int64_t least = options->drain_pause_ns;
+	int64_t bytes_ns = 0;
+	int64_t least;
 	int64_t spent;
 
 	if (push_backlog_counts(queue->backlog).waiting == 0)
 		return;
-	if (options->drain_bytes_s > 0) {
-		const double bytes_ns =
-			(double)length * (double)NS_PER_S / (double)options->drain_bytes_s;
-
-		least = (double)least < bytes_ns ? (int64_t)bytes_ns : least;
-	}
+	if (options->drain_bytes_s > 0)
+		bytes_ns = (int64_t)(length * (uint64_t)NS_PER_S / options->drain_bytes_s);
+	least = options->drain_pause_ns > bytes_ns ? options->drain_pause_ns : bytes_ns;
 	spent = clock_mono_ns() - begin_mono_ns;
 	if (spent < least)
 		pause_for(queue, least - spent);
