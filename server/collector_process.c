@@ -170,16 +170,22 @@ static void take_metrics(void *context, struct str text)
 
 /* ---- life ---- */
 
+/* To end; waits for that as poll() does. It stays said: whoever asks again hears it again. */
+static bool is_told(const struct collecting *collecting, int timeout_ms)
+{
+	struct pollfd told = { .fd = collecting->signals, .events = POLLIN };
+
+	return poll(&told, 1, timeout_ms) == 1;
+}
+
 /* Nothing can be watched: says so to whoever asks, and waits for the end. */
 static int wait_without(struct collecting *collecting, const struct error *why)
 {
-	struct signalfd_siginfo signal;
-
 	log_warn("GPU memory is not watched: %s; the server goes on without", why->message);
 	strbuf_reset(&collecting->text);
 	gpu_metrics_format_down(&collecting->text);
 	collecting->process->metrics(collecting->process->context, strbuf_view(&collecting->text));
-	while (read(collecting->signals, &signal, sizeof(signal)) < 0 && errno == EINTR)
+	while (!is_told(collecting, -1))
 		continue;
 	return 0;
 }
@@ -277,18 +283,10 @@ static const char *what_is_watched(const struct options *options)
 	return options->collector_replay[0] ? "a recording, not this machine" : "the CUDA driver";
 }
 
-/* To end, before it has begun. */
-static bool is_told(const struct collecting *collecting)
-{
-	struct pollfd told = { .fd = collecting->signals, .events = POLLIN };
-
-	return poll(&told, 1, 0) == 1;
-}
-
 static int collect(struct collecting *collecting, struct error *err)
 {
-	if (is_told(collecting))
-		return 0;
+	if (is_told(collecting, 0))
+		return 0; /* before it has begun */
 	if (open_collector(collecting, err) < 0)
 		return collecting->process->role == COLLECTOR_OF_RUN && err->code != ERROR_INVALID
 		               ? wait_without(collecting, err)
@@ -303,10 +301,8 @@ static int collect(struct collecting *collecting, struct error *err)
 /* A recording that has ended has all the time that its server takes; whoever stops us, not. */
 static void wait_for_delivery(const struct collecting *collecting)
 {
-	struct pollfd told = { .fd = collecting->signals, .events = POLLIN };
-
 	while (push_queue_counts(collecting->queue).backlog.waiting > 0 &&
-	       poll(&told, 1, DELIVERY_POLL_MS) == 0)
+	       !is_told(collecting, DELIVERY_POLL_MS))
 		continue;
 }
 
