@@ -25,16 +25,15 @@
 #include "base/mem.h"
 #include "server/push/push_items.h"
 #include "server/push/push_spool.h"
-#include "server/push/spool_file.h"
 
 #define READ_RETRY_NS NS_PER_S /* a guess: descriptors come back */
 
 struct push_backlog {
 	struct push_backlog_options options;
 	struct push_spool_options spool_options;
-	pthread_t keeper;      /* if there is a spool */
-	struct strbuf request; /* of the file that is taken; of the thread that delivers */
-	int64_t request_time_unix_ns;
+	pthread_t keeper;   /* if there is a spool */
+	struct strbuf file; /* that is taken; of the thread that delivers, as the next one */
+	int64_t file_time_unix_ns;
 
 	pthread_mutex_t mutex; /* guards what follows */
 	pthread_cond_t changed;
@@ -319,7 +318,7 @@ static bool is_over(const struct push_backlog *backlog)
 }
 
 /* Of the spool, without the mutex, which is held on both ends: 1, 0 or -1 as it says. */
-static int take_file(struct push_backlog *backlog)
+static int take_file(struct push_backlog *backlog, struct push_taken *out)
 {
 	struct error err = { 0 };
 	int result;
@@ -327,7 +326,7 @@ static int take_file(struct push_backlog *backlog)
 	if (!backlog->spool)
 		return 0;
 	pthread_mutex_unlock(&backlog->mutex);
-	result = push_spool_take(backlog->spool, &backlog->request, &backlog->request_time_unix_ns,
+	result = push_spool_take(backlog->spool, &backlog->file, &out->request, &out->time_unix_ns,
 	                         &err);
 	if (result < 0)
 		log_rarely(LOG_WARN, "%s; it is read again", err.message);
@@ -361,11 +360,10 @@ bool push_backlog_take(struct push_backlog *backlog, struct push_taken *out)
 
 	pthread_mutex_lock(&backlog->mutex);
 	while (!is_taken) {
-		result = take_file(backlog);
+		result = take_file(backlog, out);
 		if (result == 1) {
 			backlog->is_file_taken = true;
-			*out = (struct push_taken){ .request = strbuf_view(&backlog->request),
-				                    .time_unix_ns = backlog->request_time_unix_ns };
+			backlog->file_time_unix_ns = out->time_unix_ns;
 			is_taken = true;
 		} else if (result < 0) {
 			if (backlog->is_closed)
@@ -401,14 +399,10 @@ void push_backlog_settle(struct push_backlog *backlog)
 
 bool push_backlog_expire(struct push_backlog *backlog)
 {
-	const int64_t now = clock_unix_ns();
-	int64_t since;
-	int64_t age;
+	const int64_t since = backlog->is_file_taken ? backlog->file_time_unix_ns
+	                                             : backlog->taken->time_unix_ns;
 
-	since = backlog->is_file_taken ? backlog->request_time_unix_ns
-	                               : backlog->taken->time_unix_ns;
-	if (backlog->options.max_age_ns == 0 || __builtin_sub_overflow(now, since, &age) ||
-	    age <= backlog->options.max_age_ns)
+	if (!push_is_too_old(since, backlog->options.max_age_ns))
 		return false;
 	push_backlog_count_drop(backlog, PUSH_DROP_TOO_OLD);
 	push_backlog_settle(backlog);
@@ -437,7 +431,7 @@ struct push_backlog *push_backlog_new(const struct push_backlog_options *options
 		.max_age_ns = options->max_age_ns,
 	};
 	push_items_init(&backlog->memory);
-	strbuf_init(&backlog->request, SPOOL_REQUEST_MAX);
+	strbuf_init(&backlog->file, SPOOL_FILE_MAX);
 	pthread_mutex_init(&backlog->mutex, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -462,8 +456,9 @@ static bool keep_taken(struct push_backlog *backlog)
 	const struct push_item *item = backlog->taken;
 	struct error err;
 
-	return item && backlog->spool && push_spool_keep(backlog->spool, item->number, item->time_unix_ns,
-	                                         push_item_request(item), &err) == 0;
+	return item && backlog->spool &&
+	       push_spool_keep(backlog->spool, item->number, item->time_unix_ns,
+	                       push_item_request(item), &err) == 0;
 }
 
 void push_backlog_free(struct push_backlog *backlog, size_t *out_lost, size_t *out_kept)
@@ -482,7 +477,7 @@ void push_backlog_free(struct push_backlog *backlog, size_t *out_lost, size_t *o
 	push_items_fini(&backlog->memory);
 	free(backlog->taken);
 	push_spool_close(backlog->spool);
-	strbuf_fini(&backlog->request);
+	strbuf_fini(&backlog->file);
 	pthread_cond_destroy(&backlog->changed);
 	pthread_mutex_destroy(&backlog->mutex);
 	free(backlog);

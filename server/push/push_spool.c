@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,14 +75,25 @@ static struct spool_entry take_oldest(struct push_spool *spool)
 	return entry;
 }
 
-static bool is_too_old(const struct push_spool *spool, const struct spool_entry *entry)
+bool push_is_too_old(int64_t time_unix_ns, int64_t max_age_ns)
 {
-	const int64_t age_most = spool->options->max_age_ns;
 	const int64_t now = clock_unix_ns();
 	int64_t age;
 
-	return age_most > 0 && !__builtin_sub_overflow(now, entry->time_unix_ns, &age) &&
-	       age > age_most;
+	return max_age_ns > 0 && !__builtin_sub_overflow(now, time_unix_ns, &age) &&
+	       age > max_age_ns;
+}
+
+static bool is_too_old(const struct push_spool *spool, const struct spool_entry *entry)
+{
+	return push_is_too_old(entry->time_unix_ns, spool->options->max_age_ns);
+}
+
+static size_t max_files(const struct push_spool *spool)
+{
+	const size_t max = spool->options->max_files;
+
+	return max > 0 ? max : SPOOL_FILES_USUAL;
 }
 
 /* Takes out one that must go so that `more` bytes have room; false: none must. */
@@ -96,7 +106,7 @@ static bool take_superfluous(struct push_spool *spool, uint64_t more, struct spo
 	if (counts->waiting > 0 && is_too_old(spool, &spool->entries[spool->first])) {
 		counts->dropped_old++;
 		must_go = true;
-	} else if (counts->waiting > 0 && (counts->waiting >= SPOOL_FILES_MAX ||
+	} else if (counts->waiting > 0 && (counts->waiting >= max_files(spool) ||
 	                                   counts->waiting_bytes + counts->held_bytes + more >
 	                                           spool->options->max_bytes)) {
 		counts->dropped_full++;
@@ -133,13 +143,20 @@ struct push_spool_counts push_spool_counts(struct push_spool *spool)
 
 /* ---- life ---- */
 
-/* A file that lies there: entries are in no order yet. */
-static int found(void *context, uint64_t sequence)
+/*
+ * A file that lies there: entries are in no order yet. There may be more than we would have
+ * let be, but not without a bound: what is over it stays for the next process.
+ */
+static void found(void *context, uint64_t sequence)
 {
 	struct push_spool *spool = context;
 	struct spool_head head = { 0 };
 	struct error err;
 
+	if (spool->base <= sequence)
+		spool->base = sequence + 1;
+	if (spool->counts.waiting >= 2 * max_files(spool))
+		return;
 	if (spool_folder_look(&spool->folder, sequence, &head, &err) == 0)
 		put(spool, &(struct spool_entry){ .sequence = sequence,
 		                                  .time_unix_ns = head.time_unix_ns,
@@ -148,9 +165,6 @@ static int found(void *context, uint64_t sequence)
 		spool->counts.dropped_damaged++;
 		(void)spool_folder_remove(&spool->folder, sequence, &err);
 	}
-	if (spool->base <= sequence)
-		spool->base = sequence + 1;
-	return spool->counts.waiting < SPOOL_FILES_MAX;
 }
 
 static int by_sequence(const void *a, const void *b)
@@ -211,8 +225,6 @@ static int write_file(struct push_spool *spool, uint64_t number, int64_t time_un
 	*out = (struct spool_entry){ .sequence = head.sequence,
 		                     .time_unix_ns = time_unix_ns,
 		                     .disk_bytes = disk_bytes_of(request.length) };
-	if (head.sequence < spool->unsynced)
-		spool->unsynced = head.sequence;
 	return 0;
 }
 
@@ -341,8 +353,8 @@ static void drop_held(struct push_spool *spool, uint64_t *count)
 	pthread_mutex_unlock(&spool->mutex);
 }
 
-int push_spool_take(struct push_spool *spool, struct strbuf *out_request, int64_t *out_time_unix_ns,
-                    struct error *err)
+int push_spool_take(struct push_spool *spool, struct strbuf *bytes, struct str *out_request,
+                    int64_t *out_time_unix_ns, struct error *err)
 {
 	struct spool_head head = { 0 };
 
@@ -351,8 +363,8 @@ int push_spool_take(struct push_spool *spool, struct strbuf *out_request, int64_
 			drop_held(spool, &spool->counts.dropped_old);
 			continue;
 		}
-		if (spool_folder_read(&spool->folder, spool->held.sequence, &head, out_request,
-		                      err) == 0) {
+		if (spool_folder_read(&spool->folder, spool->held.sequence, bytes, &head,
+		                      out_request, err) == 0) {
 			*out_time_unix_ns = head.time_unix_ns;
 			return 1;
 		}

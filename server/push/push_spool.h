@@ -17,6 +17,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,13 +25,16 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "base/strbuf.h"
+#include "server/push/spool_file.h"
 
 #define SPOOL_BLOCK_BYTES 4096
-#define SPOOL_FILES_MAX   ((size_t)1 << 16) /* a push a second, for 18 hours */
+#define SPOOL_FILES_USUAL ((size_t)1 << 16) /* a push a second, for 18 hours */
+#define SPOOL_FILE_MAX    (SPOOL_HEAD_BYTES + SPOOL_REQUEST_MAX)
 
 struct push_spool_options {
 	const char *path;   /* made if it is missing, but not the folder above it */
 	uint64_t max_bytes; /* one push may be larger: then it is alone */
+	size_t max_files;   /* 0: SPOOL_FILES_USUAL */
 	int64_t max_age_ns; /* 0: for ever */
 };
 
@@ -46,6 +50,9 @@ struct push_spool_counts {
 };
 
 struct push_spool;
+
+/* Of a push that came then; never when max_age_ns is 0. */
+bool push_is_too_old(int64_t time_unix_ns, int64_t max_age_ns);
 
 /* What an earlier process has left waits again. *options must outlive it. */
 int push_spool_open(const struct push_spool_options *options, struct push_spool **out,
@@ -82,10 +89,11 @@ int push_spool_sync(struct push_spool *spool, struct error *err);
 
 /*
  * 1 with the oldest that is whole and young enough; it is held, and its file stays until it
- * is settled. 0: nothing waits. -1: it cannot be read now, and waits on.
+ * is settled. 0: nothing waits. -1: it cannot be read now, and waits on. Its file is read
+ * into `bytes`, and *out_request is a view of them.
  */
-int push_spool_take(struct push_spool *spool, struct strbuf *out_request, int64_t *out_time_unix_ns,
-                    struct error *err);
+int push_spool_take(struct push_spool *spool, struct strbuf *bytes, struct str *out_request,
+                    int64_t *out_time_unix_ns, struct error *err);
 
 /* Delivered, or given up: the file of what is held goes. */
 int push_spool_settle(struct push_spool *spool, struct error *err);

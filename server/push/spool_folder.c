@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/regular_file.h"
 
 #define LOCK_NAME  "lock"
 #define PID_BYTES  16
@@ -123,7 +125,7 @@ static void close_listing(DIR **listing)
 }
 
 int spool_folder_list(const struct spool_folder *folder,
-                      int (*found)(void *context, uint64_t sequence), void *context,
+                      void (*found)(void *context, uint64_t sequence), void *context,
                       struct error *err)
 {
 	CLEANUP(close_fd) int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -140,8 +142,8 @@ int spool_folder_list(const struct spool_folder *folder,
 
 		if (kind == SPOOL_NAME_PART)
 			(void)unlinkat(folder->fd, entry->d_name, 0);
-		if (kind == SPOOL_NAME_PUSH && !found(context, sequence))
-			return 0;
+		if (kind == SPOOL_NAME_PUSH)
+			found(context, sequence);
 	}
 	return errno ? error_set_errno(err, errno, "spool cannot be listed") : 0;
 }
@@ -216,24 +218,20 @@ static int fail(int number, const char *name, struct error *err)
 	if (number == ENOENT)
 		return error_set(err, ERROR_NOT_FOUND, "spool file %s is gone", name);
 	(void)error_set_errno(err, number, "spool file %s", name);
-	if (number == EMFILE || number == ENFILE || number == ENOMEM)
+	if (number == ENOMEM)
 		err->code = ERROR_UNAVAILABLE;
 	return -1;
 }
 
-/* A regular file; *out_size is what it has now. */
+/* *out_size is what it has now. */
 static int open_file(const struct spool_folder *folder, const char *name, int *out_fd,
                      size_t *out_size, struct error *err)
 {
-	CLEANUP(close_fd) int fd = openat(folder->fd, name, O_RDONLY | OPEN_FLAGS);
+	CLEANUP(close_fd) int fd = regular_file_open(folder->fd, name, RESOLVE_NO_SYMLINKS);
 	struct stat status;
 
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &status) < 0)
 		return fail(errno, name, err);
-	if (fstat(fd, &status) < 0)
-		return fail(errno, name, err);
-	if (!S_ISREG(status.st_mode))
-		return error_set(err, ERROR_INVALID, "spool file %s is no regular file", name);
 	*out_fd = take_fd(&fd);
 	*out_size = (size_t)status.st_size;
 	return 0;
@@ -292,38 +290,34 @@ int spool_folder_look(const struct spool_folder *folder, uint64_t sequence, stru
 	return 0;
 }
 
-int spool_folder_read(const struct spool_folder *folder, uint64_t sequence, struct spool_head *out,
-                      struct strbuf *out_request, struct error *err)
+int spool_folder_read(const struct spool_folder *folder, uint64_t sequence, struct strbuf *bytes,
+                      struct spool_head *out, struct str *out_request, struct error *err)
 {
 	char name[SPOOL_NAME_BYTES];
 	CLEANUP(close_fd) int fd = -1;
-	CLEANUP(strbuf_fini) struct strbuf bytes;
 	struct spool_head head = { 0 };
 	struct str request;
 	ssize_t length;
 	size_t size = 0;
 	char *room;
 
-	strbuf_init(&bytes, SPOOL_HEAD_BYTES + SPOOL_REQUEST_MAX);
 	spool_name_format(sequence, SPOOL_NAME_PUSH, name);
 	if (open_file(folder, name, &fd, &size, err) < 0)
 		return -1;
-	room = strbuf_reserve(&bytes, size);
+	strbuf_reset(bytes);
+	room = strbuf_reserve(bytes, size);
 	if (!room)
 		return error_set(err, ERROR_CORRUPT, "spool file %s is %zu bytes long", name, size);
 	length = read_all(fd, room, size);
 	if (length < 0)
 		return fail(errno, name, err);
-	strbuf_advance(&bytes, (size_t)length);
-	if (spool_file_decode(strbuf_view(&bytes), &head, &request, err) < 0)
+	strbuf_advance(bytes, (size_t)length);
+	if (spool_file_decode(strbuf_view(bytes), &head, &request, err) < 0)
 		return error_context(err, "spool file %s", name);
 	if (check_name(&head, sequence, name, err) < 0)
 		return -1;
-	strbuf_reset(out_request);
-	strbuf_add_str(out_request, request);
-	if (strbuf_overflowed(out_request))
-		return error_set(err, ERROR_CORRUPT, "spool file %s is %zu bytes long", name, size);
 	*out = head;
+	*out_request = request;
 	return 0;
 }
 

@@ -33,11 +33,10 @@ void spool_folder_close(struct spool_folder *folder);
 int spool_folder_renew(struct spool_folder *folder, const char *path, struct error *err);
 
 /*
- * Tells of every file that has a push's name, in no order, until `found` says 0. What was
- * half written goes.
+ * Tells of every file that has a push's name, in no order. What was half written goes.
  */
 int spool_folder_list(const struct spool_folder *folder,
-                      int (*found)(void *context, uint64_t sequence), void *context,
+                      void (*found)(void *context, uint64_t sequence), void *context,
                       struct error *err);
 
 /* The file is there whole, or not at all. */
@@ -48,8 +47,9 @@ int spool_folder_write(const struct spool_folder *folder, const struct spool_hea
 int spool_folder_look(const struct spool_folder *folder, uint64_t sequence, struct spool_head *out,
                       struct error *err);
 
-int spool_folder_read(const struct spool_folder *folder, uint64_t sequence, struct spool_head *out,
-                      struct strbuf *out_request, struct error *err);
+/* The whole file, into `bytes`; *out_request is a view of them. */
+int spool_folder_read(const struct spool_folder *folder, uint64_t sequence, struct strbuf *bytes,
+                      struct spool_head *out, struct str *out_request, struct error *err);
 
 int spool_folder_remove(const struct spool_folder *folder, uint64_t sequence, struct error *err);
 

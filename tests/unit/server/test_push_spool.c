@@ -21,7 +21,8 @@ struct fixture {
 	struct spool_place place;
 	struct push_spool_options options;
 	struct push_spool *spool;
-	struct strbuf request;
+	struct strbuf bytes;
+	struct str request; /* a view of them */
 };
 
 static int set_up(void **state)
@@ -32,7 +33,7 @@ static int set_up(void **state)
 	place_make(&fixture->place);
 	fixture->options =
 		(struct push_spool_options){ .path = fixture->place.path, .max_bytes = BYTES_MAX };
-	strbuf_init(&fixture->request, BYTES_MAX);
+	strbuf_init(&fixture->bytes, BYTES_MAX);
 	*state = fixture;
 	return 0;
 }
@@ -42,7 +43,7 @@ static int tear_down(void **state)
 	struct fixture *fixture = *state;
 
 	push_spool_close(fixture->spool);
-	strbuf_fini(&fixture->request);
+	strbuf_fini(&fixture->bytes);
 	place_remove(&fixture->place);
 	free(fixture);
 	return 0;
@@ -64,13 +65,19 @@ static void append(struct fixture *fixture, uint64_t number, const char *text)
 	assert_int_equal(push_spool_append(fixture->spool, number, NOW, str_of(text), &err), 0);
 }
 
+static int take(struct fixture *fixture, struct error *err)
+{
+	int64_t time;
+
+	return push_spool_take(fixture->spool, &fixture->bytes, &fixture->request, &time, err);
+}
+
 static void expect(struct fixture *fixture, const char *text)
 {
 	struct error err = { 0 };
-	int64_t time;
 
-	assert_int_equal(push_spool_take(fixture->spool, &fixture->request, &time, &err), 1);
-	assert_true(str_equals(strbuf_view(&fixture->request), text));
+	assert_int_equal(take(fixture, &err), 1);
+	assert_true(str_equals(fixture->request, text));
 }
 
 static void expect_and_settle(struct fixture *fixture, const char *text)
@@ -84,9 +91,8 @@ static void expect_and_settle(struct fixture *fixture, const char *text)
 static void expect_nothing(struct fixture *fixture)
 {
 	struct error err = { 0 };
-	int64_t time;
 
-	assert_int_equal(push_spool_take(fixture->spool, &fixture->request, &time, &err), 0);
+	assert_int_equal(take(fixture, &err), 0);
 }
 
 static void pushes_come_back_in_their_order_and_their_files_go(void **state)
@@ -190,6 +196,26 @@ static void over_the_bound_the_oldest_go_but_for_the_one_that_is_held(void **sta
 	expect_and_settle(fixture, "d");
 }
 
+/* More files than a process takes in: nothing of what it leaves is written over. */
+static void what_lies_there_over_the_bound_of_files_stays(void **state)
+{
+	struct fixture *fixture = *state;
+
+	open_again(fixture);
+	for (unsigned int i = 0; i < 60; i++)
+		append(fixture, i, "there");
+	fixture->options.max_files = 3;
+	open_again(fixture);
+	assert_int_equal(push_spool_counts(fixture->spool).dropped_full, 4); /* 6 are taken in */
+	append(fixture, 0, "newest");
+	assert_int_equal(push_spool_counts(fixture->spool).waiting, 3);
+	assert_int_equal(place_count(&fixture->place, ".push"), 3 + 54);
+	expect_and_settle(fixture, "there");
+	expect_and_settle(fixture, "there");
+	expect_and_settle(fixture, "newest");
+	expect_nothing(fixture);
+}
+
 /* The bound is smaller than it was: the next process obeys it. */
 static void a_bound_that_has_shrunk_holds_from_the_start(void **state)
 {
@@ -210,7 +236,6 @@ static void what_is_too_old_is_dropped_and_counted(void **state)
 {
 	struct fixture *fixture = *state;
 	struct error err = { 0 };
-	int64_t time;
 
 	open_again(fixture);
 	assert_int_equal(
@@ -220,8 +245,8 @@ static void what_is_too_old_is_dropped_and_counted(void **state)
 	assert_int_equal(push_spool_append(fixture->spool, 2, INT64_MIN, STR("hostile"), &err), 0);
 	assert_int_equal(push_spool_append(fixture->spool, 3, INT64_MAX, STR("hostile"), &err), 0);
 	fixture->options.max_age_ns = 1800 * NS_PER_S;
-	assert_int_equal(push_spool_take(fixture->spool, &fixture->request, &time, &err), 1);
-	assert_true(str_equals(strbuf_view(&fixture->request), "young"));
+	assert_int_equal(take(fixture, &err), 1);
+	assert_true(str_equals(fixture->request, "young"));
 	assert_int_equal(push_spool_counts(fixture->spool).dropped_old, 1);
 	open_again(fixture);
 	expect_and_settle(fixture, "young");
@@ -475,7 +500,6 @@ static void what_may_be_read_later_waits_on(void **state)
 	struct rlimit before;
 	struct rlimit none;
 	struct error err = { 0 };
-	int64_t time;
 
 	open_again(fixture);
 	append(fixture, 0, "one");
@@ -483,7 +507,7 @@ static void what_may_be_read_later_waits_on(void **state)
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	none = (struct rlimit){ 0, before.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-	assert_int_equal(push_spool_take(fixture->spool, &fixture->request, &time, &err), -1);
+	assert_int_equal(take(fixture, &err), -1);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 	assert_int_equal(err.code, ERROR_UNAVAILABLE);
 	assert_int_equal(push_spool_counts(fixture->spool).waiting, 2);
@@ -556,6 +580,7 @@ int main(void)
 		TEST(what_is_kept_at_the_end_goes_before_what_came_later),
 		TEST(many_pushes_and_many_processes_keep_the_order),
 		TEST(over_the_bound_the_oldest_go_but_for_the_one_that_is_held),
+		TEST(what_lies_there_over_the_bound_of_files_stays),
 		TEST(a_bound_that_has_shrunk_holds_from_the_start),
 		TEST(what_is_too_old_is_dropped_and_counted),
 		TEST(the_age_of_the_oldest_is_known),
