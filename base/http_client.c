@@ -105,15 +105,6 @@ int http_client_check_url(const char *url, struct error *err)
 
 /* ---- a request ---- */
 
-static size_t take_answer(char *data, size_t one, size_t length, void *context)
-{
-	struct strbuf *answer = context;
-
-	(void)one; /* always 1 */
-	strbuf_add(answer, data, length);
-	return strbuf_overflowed(answer) ? 0 : length;
-}
-
 /* The headers of the request, and without those that curl would add by itself. */
 static int make_headers(const struct http_client_request *request, struct curl_slist **out)
 {
@@ -161,7 +152,6 @@ static CURLcode set_options(struct http_client *client, const struct http_client
 	CURL *easy = client->easy;
 	CURLcode result;
 
-	curl_easy_reset(easy); /* connections stay */
 	client->problem[0] = '\0';
 	(void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, client->problem);
 	(void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
@@ -170,6 +160,9 @@ static CURLcode set_options(struct http_client *client, const struct http_client
 	(void)curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 	(void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
 	(void)curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, timeout_ms);
+	(void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+	(void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_S);
+	(void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_S);
 	(void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, taker->take);
 	(void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, taker->context);
 	(void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
@@ -239,35 +232,57 @@ static CURLcode drive(struct http_client *client)
 	return result;
 }
 
-struct http_client_answer http_client_last(const struct http_client *client)
+static CURLcode perform(struct http_client *client, const struct http_client_request *request,
+                        const struct body_taker *taker)
 {
-	curl_off_t retry_after = 0;
+	struct curl_slist *headers = NULL;
+	CURLcode result = CURLE_OUT_OF_MEMORY;
+
+	curl_easy_reset(client->easy); /* nothing is left of the last answer; connections stay */
+	if (make_headers(request, &headers) < 0)
+		return result;
+	result = set_options(client, request, headers, taker);
+	if (result == CURLE_OK)
+		result = drive(client);
+	curl_slist_free_all(headers);
+	return result;
+}
+
+/* ---- answers ---- */
+
+/* One that only says "go on" is none. */
+static int status_of(const struct http_client *client)
+{
 	long status = 0;
 
 	(void)curl_easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &status);
+	return status < 200 ? 0 : (int)status;
+}
+
+struct http_client_answer http_client_last(const struct http_client *client)
+{
+	curl_off_t retry_after = 0;
+
 	(void)curl_easy_getinfo(client->easy, CURLINFO_RETRY_AFTER, &retry_after);
-	/* one that only says "go on" is none */
-	return (struct http_client_answer){ .status = status < 200 ? 0 : (int)status,
+	return (struct http_client_answer){ .status = status_of(client),
 		                            .retry_after_s = (int64_t)retry_after };
+}
+
+static size_t take_answer(char *data, size_t one, size_t length, void *context)
+{
+	struct strbuf *answer = context;
+
+	(void)one; /* always 1 */
+	strbuf_add(answer, data, length);
+	return strbuf_overflowed(answer) ? 0 : length;
 }
 
 int http_client_do(struct http_client *client, const struct http_client_request *request,
                    struct strbuf *answer, int *out_status, struct error *err)
 {
 	const struct body_taker taker = { take_answer, answer };
-	struct curl_slist *headers = NULL;
-	long status = 0;
-	CURLcode result = CURLE_OUT_OF_MEMORY;
+	const CURLcode result = perform(client, request, &taker);
 
-	curl_easy_reset(client->easy); /* nothing is left of the last answer */
-	if (make_headers(request, &headers) == 0) {
-		result = set_options(client, request, headers, &taker);
-		if (result == CURLE_OK)
-			result = drive(client);
-		if (result == CURLE_OK)
-			result = curl_easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &status);
-		curl_slist_free_all(headers);
-	}
 	if (client->is_cancelled)
 		return error_set(err, ERROR_CANCELLED, "nobody waits for the answer any more");
 	if (strbuf_overflowed(answer))
@@ -275,7 +290,7 @@ int http_client_do(struct http_client *client, const struct http_client_request 
 		                 answer->limit);
 	if (result != CURLE_OK)
 		return fail(client, result, err);
-	*out_status = (int)status;
+	*out_status = status_of(client);
 	return 0;
 }
 
@@ -286,17 +301,9 @@ struct streaming {
 	const struct http_client_body *body;
 };
 
-static long status_of(const struct http_client *client)
+static bool is_error(const struct http_client *client)
 {
-	long status = 0;
-
-	(void)curl_easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &status);
-	return status;
-}
-
-static bool is_error(long status)
-{
-	return status >= 300;
+	return status_of(client) >= 300;
 }
 
 static size_t hand_on(char *data, size_t one, size_t length, void *context)
@@ -305,28 +312,9 @@ static size_t hand_on(char *data, size_t one, size_t length, void *context)
 	const struct http_client_body *body = streaming->body;
 
 	(void)one; /* always 1 */
-	if (is_error(status_of(streaming->client)))
+	if (is_error(streaming->client))
 		return 0; /* its status says all */
 	return body->take(body->context, str_make(data, length)) < 0 ? 0 : length;
-}
-
-static CURLcode stream(struct http_client *client, const struct http_client_request *request,
-                       const struct body_taker *taker)
-{
-	struct curl_slist *headers = NULL;
-	CURLcode result = CURLE_OUT_OF_MEMORY;
-
-	if (make_headers(request, &headers) < 0)
-		return result;
-	result = set_options(client, request, headers, taker);
-	if (result == CURLE_OK) {
-		(void)curl_easy_setopt(client->easy, CURLOPT_TCP_KEEPALIVE, 1L);
-		(void)curl_easy_setopt(client->easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_S);
-		(void)curl_easy_setopt(client->easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_S);
-		result = drive(client);
-	}
-	curl_slist_free_all(headers);
-	return result;
 }
 
 int http_client_stream(struct http_client *client, const struct http_client_request *request,
@@ -335,18 +323,15 @@ int http_client_stream(struct http_client *client, const struct http_client_requ
 {
 	struct streaming streaming = { client, body };
 	const struct body_taker taker = { hand_on, &streaming };
-	const CURLcode result = stream(client, request, &taker);
-	const long status = status_of(client);
-	curl_off_t retry_after = 0;
+	const CURLcode result = perform(client, request, &taker);
 
 	if (client->is_cancelled)
 		return error_set(err, ERROR_CANCELLED, "nobody waits for the answer any more");
-	if (result == CURLE_WRITE_ERROR && !is_error(status))
+	if (result == CURLE_WRITE_ERROR && !is_error(client))
 		return error_set(err, ERROR_TOO_LARGE, "the answer is larger than it may be");
 	if (result != CURLE_OK && result != CURLE_WRITE_ERROR)
 		return fail(client, result, err);
-	(void)curl_easy_getinfo(client->easy, CURLINFO_RETRY_AFTER, &retry_after);
-	*out = (struct http_client_answer){ (int)status, (int64_t)retry_after };
+	*out = http_client_last(client);
 	return 0;
 }
 
