@@ -1,104 +1,28 @@
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/gzip.h"
 #include "base/http_client.h"
-
-/* A server for one connection: notes each request and gives the same answer to each. */
-struct peer {
-	int listener;
-	unsigned short port;
-	struct str answer; /* empty: never answers */
-	pthread_t thread;
-	struct strbuf seen;
-};
-
-/* True when the request in `seen` behind `from` is whole. */
-static bool is_whole(struct str seen, size_t from)
-{
-	const struct str request = str_skip(seen, from);
-	const ptrdiff_t end = str_find(request, STR("\r\n\r\n"));
-	const ptrdiff_t length = str_find(request, STR("Content-Length: "));
-
-	if (end < 0)
-		return false;
-	if (length < 0 || length > end)
-		return true;
-	return request.length >=
-	       (size_t)end + 4 +
-	               strtoul(request.data + length + strlen("Content-Length: "), NULL, 10);
-}
-
-static void *serve(void *context)
-{
-	struct peer *peer = context;
-	const int connection = accept(peer->listener, NULL, NULL);
-	size_t answered = 0;
-	char bytes[4096];
-	ssize_t got;
-
-	while (connection >= 0 && (got = read(connection, bytes, sizeof(bytes))) > 0) {
-		strbuf_add(&peer->seen, bytes, (size_t)got);
-		if (peer->answer.length > 0 && is_whole(strbuf_view(&peer->seen), answered)) {
-			answered = peer->seen.length;
-			if (write(connection, peer->answer.data, peer->answer.length) < 0)
-				break;
-		}
-	}
-	if (connection >= 0)
-		(void)close(connection);
-	return NULL;
-}
-
-static void peer_start(struct peer *peer, struct str answer)
-{
-	struct sockaddr_in address = { .sin_family = AF_INET,
-		                       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t size = sizeof(address);
-
-	peer->answer = answer;
-	strbuf_init(&peer->seen, 1 << 20);
-	peer->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(peer->listener, (struct sockaddr *)&address, size), 0);
-	assert_int_equal(listen(peer->listener, 1), 0);
-	assert_int_equal(getsockname(peer->listener, (struct sockaddr *)&address, &size), 0);
-	peer->port = ntohs(address.sin_port);
-	assert_int_equal(pthread_create(&peer->thread, NULL, serve, peer), 0);
-}
-
-static void peer_stop(struct peer *peer)
-{
-	(void)shutdown(peer->listener, SHUT_RDWR); /* should nobody have come */
-	assert_int_equal(pthread_join(peer->thread, NULL), 0);
-	(void)close(peer->listener);
-}
+#include "tests/unit/base/http_peer.h"
 
 /* One request to a peer that answers `answer`; returns http_client_do()'s result. */
 static int ask(struct str answer, struct http_client_request request, size_t limit,
                struct strbuf *out_body, int *out_status, struct error *err, struct peer *peer)
 {
 	struct http_client *client = NULL;
-	char url[64];
 	int result;
 
 	*err = (struct error){ 0 };
 	strbuf_init(out_body, limit);
 	assert_int_equal(http_client_new(&client, err), 0);
 	peer_start(peer, answer);
-	(void)snprintf(url, sizeof(url), "http://127.0.0.1:%d/path?a=b", peer->port);
-	request.url = url;
+	request.url = peer_url(peer, "/path?a=b");
 	result = http_client_do(client, &request, out_body, out_status, err);
 	http_client_free(client);
 	peer_stop(peer);
@@ -270,19 +194,18 @@ static void connections_are_reused(void **state)
 	struct peer peer; /* which accepts one connection only */
 	struct strbuf body;
 	struct error err = { 0 };
-	char url[64];
 
 	(void)state;
 	strbuf_init(&body, 1000);
 	assert_int_equal(http_client_new(&client, &err), 0);
 	peer_start(&peer, STR("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"));
-	(void)snprintf(url, sizeof(url), "http://127.0.0.1:%d/", peer.port);
 	for (int i = 0; i < 3; i++) {
 		int status = 0;
 
 		assert_int_equal(
 			http_client_do(client,
-		                       &(struct http_client_request){ .method = "GET", .url = url },
+		                       &(struct http_client_request){ .method = "GET",
+		                                                      .url = peer_url(&peer, "/") },
 		                       &body, &status, &err),
 			0);
 		assert_int_equal(status, 200);
@@ -382,7 +305,6 @@ static void what_came_of_an_answer_is_known(void **state)
 	struct error err = { 0 };
 	struct strbuf body;
 	struct peer peer;
-	char url[64];
 	int status = 0;
 
 	(void)state;
@@ -390,11 +312,11 @@ static void what_came_of_an_answer_is_known(void **state)
 	assert_int_equal(http_client_new(&client, &err), 0);
 	assert_int_equal(http_client_last(client).status, 0);
 	peer_start(&peer, str_of(answer));
-	(void)snprintf(url, sizeof(url), "http://127.0.0.1:%d/", peer.port);
-	assert_int_equal(
-		http_client_do(client, &(struct http_client_request){ .method = "GET", .url = url },
-	                       &body, &status, &err),
-		-1);
+	assert_int_equal(http_client_do(client,
+	                                &(struct http_client_request){
+						.method = "GET", .url = peer_url(&peer, "/") },
+	                                &body, &status, &err),
+	                 -1);
 	assert_int_equal(err.code, ERROR_TOO_LARGE);
 	last = http_client_last(client);
 	assert_int_equal(last.status, 503);
@@ -440,13 +362,11 @@ static void a_request_that_is_cancelled_ends(void **state)
 	struct asking asking = { 0 };
 	struct peer peer;
 	pthread_t thread;
-	char url[64];
 
 	(void)state;
 	assert_int_equal(http_client_new(&asking.client, &asking.err), 0);
 	peer_start(&peer, STR("")); /* never answers */
-	(void)snprintf(url, sizeof(url), "http://127.0.0.1:%d/", peer.port);
-	asking.url = url;
+	asking.url = peer_url(&peer, "/");
 	pthread_create(&thread, NULL, ask_for_ever, &asking);
 	http_client_cancel(asking.client);
 	pthread_join(thread, NULL); /* not in an hour */
@@ -475,111 +395,6 @@ static void proxies_of_the_environment_are_not_used(void **state)
 	strbuf_fini(&peer.seen);
 }
 
-/* ---- streams ---- */
-
-struct taken {
-	struct http_client *client;
-	struct strbuf bytes;
-	size_t enough; /* as many are all that is wanted */
-	bool cancels;
-};
-
-static int take(void *context, struct str bytes)
-{
-	struct taken *taken = context;
-
-	strbuf_add_str(&taken->bytes, bytes);
-	if (taken->cancels)
-		http_client_cancel(taken->client);
-	return taken->bytes.length < taken->enough ? 0 : -1;
-}
-
-static int stream(struct str answer, struct taken *taken, struct http_client_answer *out,
-                  struct error *err)
-{
-	const struct http_client_body body = { take, taken };
-	struct peer peer;
-	char url[64];
-	int result;
-
-	*err = (struct error){ 0 };
-	strbuf_init(&taken->bytes, 1000);
-	assert_int_equal(http_client_new(&taken->client, err), 0);
-	peer_start(&peer, answer);
-	(void)snprintf(url, sizeof(url), "http://127.0.0.1:%d/", peer.port);
-	result = http_client_stream(taken->client,
-	                            &(struct http_client_request){ .method = "GET", .url = url },
-	                            &body, out, err);
-	http_client_free(taken->client);
-	peer_stop(&peer);
-	strbuf_fini(&peer.seen);
-	return result;
-}
-
-static void a_stream_hands_on_what_comes(void **state)
-{
-	struct taken taken = { .enough = SIZE_MAX };
-	struct http_client_answer answer;
-	struct error err;
-
-	(void)state;
-	assert_int_equal(stream(STR("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe\0lo"), &taken,
-	                        &answer, &err),
-	                 0);
-	assert_int_equal(answer.status, 200);
-	assert_int_equal(answer.retry_after_s, 0);
-	assert_true(str_equal(strbuf_view(&taken.bytes), STR("he\0lo")));
-	strbuf_fini(&taken.bytes);
-}
-
-/* Of a body that says it is large, and that is not the answer, nothing is taken. */
-static void a_stream_of_an_error_is_its_status(void **state)
-{
-	struct taken taken = { .enough = SIZE_MAX };
-	struct http_client_answer answer;
-	struct error err;
-
-	(void)state;
-	assert_int_equal(stream(STR("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\n"
-	                            "Content-Length: 100000000\r\n\r\nlate"),
-	                        &taken, &answer, &err),
-	                 0);
-	assert_int_equal(answer.status, 429);
-	assert_int_equal(answer.retry_after_s, 7);
-	assert_int_equal(taken.bytes.length, 0);
-	strbuf_fini(&taken.bytes);
-}
-
-static void a_stream_ends_when_nobody_wants_more(void **state)
-{
-	struct taken taken = { .enough = 4 };
-	struct http_client_answer answer = { .status = 1 };
-	struct error err;
-
-	(void)state;
-	assert_int_equal(stream(STR("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nmuch"), &taken,
-	                        &answer, &err),
-	                 -1);
-	assert_int_equal(err.code, ERROR_TOO_LARGE);
-	assert_int_equal(answer.status, 1);
-	strbuf_fini(&taken.bytes);
-}
-
-/* The peer says that more will come, and never sends it. */
-static void a_stream_that_is_cancelled_ends(void **state)
-{
-	struct taken taken = { .enough = SIZE_MAX, .cancels = true };
-	struct http_client_answer answer;
-	struct error err;
-
-	(void)state;
-	assert_int_equal(stream(STR("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nmuch"), &taken,
-	                        &answer, &err),
-	                 -1);
-	assert_int_equal(err.code, ERROR_CANCELLED);
-	strbuf_fini(&taken.bytes);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -595,10 +410,6 @@ int main(void)
 		cmocka_unit_test(what_came_of_an_answer_is_known),
 		cmocka_unit_test(a_request_that_is_cancelled_ends),
 		cmocka_unit_test(proxies_of_the_environment_are_not_used),
-		cmocka_unit_test(a_stream_hands_on_what_comes),
-		cmocka_unit_test(a_stream_of_an_error_is_its_status),
-		cmocka_unit_test(a_stream_ends_when_nobody_wants_more),
-		cmocka_unit_test(a_stream_that_is_cancelled_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
