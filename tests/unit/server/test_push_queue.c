@@ -88,15 +88,43 @@ static void wait_for_tries(struct script *script, size_t count)
 	pthread_mutex_unlock(&script->mutex);
 }
 
-static struct push_queue *make_queue(struct script *script, size_t max_bytes)
+/* Tries again at once, and has time at the end. */
+static struct push_queue_options quick(struct script *script, size_t max_bytes)
 {
-	return push_queue_new(&(struct push_queue_options){
+	return (struct push_queue_options){
 		.transport = { .deliver = deliver, .context = script },
 		.backlog = { .memory_bytes = max_bytes },
 		.retry_first_ns = NS_PER_MS,
 		.retry_most_ns = 4 * NS_PER_MS,
 		.last_moments_ns = 60 * NS_PER_S,
-	});
+	};
+}
+
+static struct push_queue *make_queue(struct script *script, size_t max_bytes)
+{
+	const struct push_queue_options options = quick(script, max_bytes);
+
+	return push_queue_new(&options);
+}
+
+/* Tries once within an hour, and has no time at the end. */
+static struct push_queue_options slow(struct script *script)
+{
+	struct push_queue_options options = quick(script, 1000);
+
+	options.retry_first_ns = 3600 * NS_PER_S;
+	options.retry_most_ns = 3600 * NS_PER_S;
+	options.last_moments_ns = NS_PER_MS;
+	return options;
+}
+
+/* In a new folder. */
+static void add_spool(struct push_queue_options *options, struct spool_place *place)
+{
+	place_make(place);
+	options->backlog.spool_path = place->path;
+	options->backlog.spool_bytes = 1 << 20;
+	options->backlog.spool_retry_ns = NS_PER_MS;
 }
 
 static void requests_go_out_in_their_order(void **state)
@@ -191,19 +219,14 @@ static void over_the_bound_the_oldest_that_wait_are_dropped(void **state)
 static void an_end_does_not_wait_for_a_server_that_is_away(void **state)
 {
 	struct script script;
+	const struct push_queue_options options = slow(&script);
 	struct push_queue *queue;
 
 	(void)state;
 	script_init(&script);
 	for (size_t i = 0; i < TRIES_MAX; i++)
 		script.outcomes[i] = PUSH_RETRY;
-	queue = push_queue_new(&(struct push_queue_options){
-		.transport = { .deliver = deliver, .context = &script },
-		.backlog = { .memory_bytes = 1000 },
-		.retry_first_ns = 3600 * NS_PER_S,
-		.retry_most_ns = 3600 * NS_PER_S,
-		.last_moments_ns = NS_PER_MS,
-	});
+	queue = push_queue_new(&options);
 	push_queue_add(queue, STR("one"));
 	wait_for_tries(&script, 1);
 	push_queue_free(queue); /* not in an hour */
@@ -301,21 +324,12 @@ static void a_profile_that_fits_no_request_is_dropped_and_counted(void **state)
 static void who_is_gone_is_not_asked_again(void **state)
 {
 	struct script script;
-	struct push_queue_options options = {
-		.transport = { .deliver = deliver, .context = &script },
-		.backlog = { .memory_bytes = 1000,
-		             .spool_bytes = 1 << 20,
-		             .spool_retry_ns = NS_PER_MS },
-		.retry_first_ns = NS_PER_MS,
-		.retry_most_ns = NS_PER_MS,
-		.last_moments_ns = 60 * NS_PER_S,
-	};
+	struct push_queue_options options = quick(&script, 1000);
 	struct spool_place place;
 	struct push_queue *queue;
 
 	(void)state;
-	place_make(&place);
-	options.backlog.spool_path = place.path;
+	add_spool(&options, &place);
 	script_init(&script);
 	script.outcomes[0] = PUSH_GONE;
 	queue = push_queue_new(&options);
@@ -337,22 +351,13 @@ static void who_is_gone_is_not_asked_again(void **state)
 static void an_end_leaves_what_waits_in_the_spool(void **state)
 {
 	struct script script;
-	struct push_queue_options options = {
-		.transport = { .deliver = deliver, .context = &script },
-		.backlog = { .memory_bytes = 1000,
-		             .spool_bytes = 1 << 20,
-		             .spool_retry_ns = NS_PER_MS },
-		.retry_first_ns = 3600 * NS_PER_S,
-		.retry_most_ns = 3600 * NS_PER_S,
-		.last_moments_ns = NS_PER_MS,
-	};
+	struct push_queue_options options = slow(&script);
 	struct spool_place place;
 	struct push_queue *queue;
 	size_t tried;
 
 	(void)state;
-	place_make(&place);
-	options.backlog.spool_path = place.path;
+	add_spool(&options, &place);
 	script_init(&script);
 	script.outcomes[0] = PUSH_RETRY;
 	script.outcomes[1] = PUSH_RETRY;
@@ -380,22 +385,13 @@ static void an_end_leaves_what_waits_in_the_spool(void **state)
 static void what_has_become_too_old_is_not_sent(void **state)
 {
 	struct script script;
-	struct push_queue_options options = {
-		.transport = { .deliver = deliver, .context = &script },
-		.backlog = { .memory_bytes = 1000,
-		             .spool_bytes = 1 << 20,
-		             .spool_retry_ns = NS_PER_MS,
-		             .max_age_ns = 3600 * NS_PER_S },
-		.retry_first_ns = 3600 * NS_PER_S,
-		.retry_most_ns = 3600 * NS_PER_S,
-		.last_moments_ns = NS_PER_MS,
-	};
+	struct push_queue_options options = slow(&script);
 	struct spool_place place;
 	struct push_queue *queue;
 
 	(void)state;
-	place_make(&place);
-	options.backlog.spool_path = place.path;
+	options.backlog.max_age_ns = 3600 * NS_PER_S;
+	add_spool(&options, &place);
 	script_init(&script);
 	script.outcomes[0] = PUSH_RETRY;
 	script.outcomes[1] = PUSH_RETRY;

@@ -271,18 +271,25 @@ static void the_age_of_the_oldest_is_known(void **state)
 	assert_int_equal(push_spool_counts(fixture->spool).oldest_unix_ns, 2000);
 }
 
-#define FIRST "0000000000000000.push"
+#define FIRST      "0000000000000000.push"
+#define FILE_BYTES 256
+
+/* Makes the first push of a spool; its file's bytes. */
+static size_t make_first(struct fixture *fixture, const char *text, char out[static FILE_BYTES])
+{
+	open_again(fixture);
+	append(fixture, 0, text);
+	return place_read(&fixture->place, FIRST, out, FILE_BYTES);
+}
 
 /* A power cut leaves any of them: nothing of a torn file is ever sent. */
 static void a_file_that_is_torn_at_any_byte_is_dropped_and_counted(void **state)
 {
 	struct fixture *fixture = *state;
-	char bytes[256];
+	char bytes[FILE_BYTES];
 	size_t length;
 
-	open_again(fixture);
-	append(fixture, 0, "torn one");
-	length = place_read(&fixture->place, FIRST, bytes, sizeof(bytes));
+	length = make_first(fixture, "torn one", bytes);
 	append(fixture, 1, "whole");
 	for (size_t cut = 0; cut < length; cut++) {
 		place_write(&fixture->place, FIRST, bytes, cut);
@@ -298,12 +305,10 @@ static void a_file_that_is_torn_at_any_byte_is_dropped_and_counted(void **state)
 static void a_file_whose_bytes_changed_is_dropped_and_counted(void **state)
 {
 	struct fixture *fixture = *state;
-	char bytes[256];
+	char bytes[FILE_BYTES];
 	size_t length;
 
-	open_again(fixture);
-	append(fixture, 0, "changed");
-	length = place_read(&fixture->place, FIRST, bytes, sizeof(bytes));
+	length = make_first(fixture, "changed", bytes);
 	for (size_t i = 0; i < length; i++) {
 		bytes[i] ^= 0x40;
 		place_write(&fixture->place, FIRST, bytes, length);
@@ -318,12 +323,10 @@ static void a_file_whose_bytes_changed_is_dropped_and_counted(void **state)
 static void a_file_with_another_ones_bytes_is_dropped_and_counted(void **state)
 {
 	struct fixture *fixture = *state;
-	char bytes[256];
+	char bytes[FILE_BYTES];
 	size_t length;
 
-	open_again(fixture);
-	append(fixture, 0, "sent once");
-	length = place_read(&fixture->place, FIRST, bytes, sizeof(bytes));
+	length = make_first(fixture, "sent once", bytes);
 	place_write(&fixture->place, "0000000000000009.push", bytes, length);
 	open_again(fixture);
 	assert_int_equal(push_spool_counts(fixture->spool).dropped_damaged, 1);
@@ -534,12 +537,10 @@ static void a_last_number_has_no_successor(void **state)
 {
 	struct fixture *fixture = *state;
 	struct error err = { 0 };
-	char bytes[256];
+	char bytes[FILE_BYTES];
 	size_t length;
 
-	open_again(fixture);
-	append(fixture, 0, "one");
-	length = place_read(&fixture->place, FIRST, bytes, sizeof(bytes));
+	length = make_first(fixture, "one", bytes);
 	place_write(&fixture->place, "3fffffffffffffff.push", bytes, length);
 	open_again(fixture);
 	assert_int_equal(push_spool_append(fixture->spool, 0, NOW, STR("two"), &err), -1);
