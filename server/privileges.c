@@ -126,25 +126,15 @@ static struct identity ordinary_user(void)
 	return (struct identity){ NOBODY, NOBODY };
 }
 
-/* Whom the folder is to belong to. */
-static int choose_owner(int fd, const char *store, struct identity *out, struct error *err)
+/* Whom the folder is to belong to: whose it is, unless that is root. */
+static struct identity owner_of(const struct stat *folder)
 {
-	struct stat stat;
-
-	if (fstat(fd, &stat) < 0)
-		return error_set_errno(err, errno, "%s", store);
-	*out = stat.st_uid != 0 ? (struct identity){ stat.st_uid, stat.st_gid } : ordinary_user();
-	return 0;
+	return folder->st_uid != 0 ? (struct identity){ folder->st_uid, folder->st_gid }
+	                           : ordinary_user();
 }
 
 static int give_folder(int fd, const char *store, struct identity to, struct error *err)
 {
-	struct stat stat;
-
-	if (fstat(fd, &stat) < 0)
-		return error_set_errno(err, errno, "%s", store);
-	if (stat.st_uid != 0)
-		return 0;
 	if (check_folder(fd, store, err) < 0)
 		return -1;
 	return give(fd, ".", to, STORE_DEPTH, err);
@@ -269,40 +259,31 @@ static int become(struct identity to, struct error *err)
 	return 0;
 }
 
-/* What takes nothing back that others see: whoever may not do it stays who it is. */
-static int prepare(int fd, struct identity to, struct error *err)
-{
-	if (need_identity(to, err) < 0)
-		return -1;
-	return bind_store(fd, err);
-}
-
-static int hand_over(int fd, const char *store, struct identity to, struct error *err)
-{
-	if (give_folder(fd, store, to, err) < 0 || drop_bounds(err) < 0)
-		return -1;
-	return become(to, err);
-}
-
+/*
+ * Whoever may not do what comes before the folder is given away stays who it is, and *kept
+ * says why: until then nobody else sees anything of it.
+ */
 static int become_other(const char *store, char path[static PATH_MAX], struct error *kept,
                         struct error *err)
 {
 	CLEANUP(close_p) int fd = -1;
-	struct identity to = { NOBODY, NOBODY };
+	struct stat folder;
+	struct identity to;
 
 	if (need_capabilities(kept) < 0 || leave_mounts(kept) < 0)
 		return 0;
 	if (mkdir(store, FOLDER_MODE) < 0 && errno != EEXIST)
 		return error_set_errno(err, errno, "%s", store);
 	fd = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &folder) < 0)
 		return error_set_errno(err, errno, "%s", store);
-	if (choose_owner(fd, store, &to, err) < 0)
-		return -1;
-	if (prepare(fd, to, kept) < 0)
+	to = owner_of(&folder);
+	if (need_identity(to, kept) < 0 || bind_store(fd, kept) < 0)
 		return 0;
 	(void)snprintf(path, PATH_MAX, "%s", MOUNT_PLACE);
-	return hand_over(fd, store, to, err);
+	if (folder.st_uid == 0 && give_folder(fd, store, to, err) < 0)
+		return -1;
+	return drop_bounds(err) < 0 ? -1 : become(to, err);
 }
 
 int privileges_drop(const char *store, char path[static PATH_MAX], struct error *kept,
