@@ -1,11 +1,15 @@
 #include "base/strbuf.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/mem.h"
+
+#define READ_BYTES 4096 /* at a time */
 
 static char empty[1];
 
@@ -66,6 +70,36 @@ void strbuf_add(struct strbuf *buf, const void *data, size_t length)
 		return;
 	memcpy(room, data, length);
 	strbuf_advance(buf, length);
+}
+
+static ssize_t read_again(int descriptor, void *to, size_t length)
+{
+	ssize_t got;
+
+	do
+		got = read(descriptor, to, length);
+	while (got < 0 && errno == EINTR);
+	return got;
+}
+
+int strbuf_read(struct strbuf *buf, int descriptor)
+{
+	ssize_t got = 1;
+	char more;
+
+	while (got > 0 && buf->length < buf->limit && !buf->overflowed) {
+		const size_t left = buf->limit - buf->length;
+		const size_t length = left < READ_BYTES ? left : READ_BYTES;
+
+		got = read_again(descriptor, strbuf_reserve(buf, length), length);
+		if (got > 0)
+			strbuf_advance(buf, (size_t)got);
+	}
+	if (got > 0 && !buf->overflowed) {
+		got = read_again(descriptor, &more, sizeof(more));
+		buf->overflowed = got > 0;
+	}
+	return got < 0 ? -1 : 0;
 }
 
 void strbuf_add_str(struct strbuf *buf, struct str text)

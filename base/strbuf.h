@@ -41,6 +41,12 @@ char *strbuf_reserve(struct strbuf *buf, size_t length);
 /* Counts `length` bytes that were written into reserved room. */
 void strbuf_advance(struct strbuf *buf, size_t length);
 
+/*
+ * Adds all that is left to read of a descriptor: 0, also when there was more than fits, which
+ * has overflowed then; or -1 and errno.
+ */
+int strbuf_read(struct strbuf *buf, int descriptor);
+
 bool strbuf_overflowed(const struct strbuf *buf);
 
 static inline struct str strbuf_view(const struct strbuf *buf)

@@ -235,27 +235,17 @@ int options_expand_env(struct str text, struct strbuf *out, struct error *err)
 
 static int read_file(const char *path, struct strbuf *out, struct error *err)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t count;
+	const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	int result = descriptor < 0 ? -1 : strbuf_read(out, descriptor);
 
-	if (fd < 0)
-		return error_set_errno(err, errno, "%s", path);
-	do {
-		char *to = strbuf_reserve(out, 4096);
-
-		if (!to) {
-			(void)close(fd);
-			return error_set(err, ERROR_TOO_LARGE, "%s: longer than %zu bytes", path,
-			                 out->limit);
-		}
-		count = read(fd, to, 4096);
-		if (count > 0)
-			strbuf_advance(out, (size_t)count);
-	} while (count > 0 || (count < 0 && errno == EINTR));
-	if (count < 0)
+	if (result < 0)
 		(void)error_set_errno(err, errno, "%s", path);
-	(void)close(fd);
-	return count < 0 ? -1 : 0;
+	else if (strbuf_overflowed(out))
+		result = error_set(err, ERROR_TOO_LARGE, "%s: longer than %zu bytes", path,
+		                   out->limit);
+	if (descriptor >= 0)
+		(void)close(descriptor);
+	return result;
 }
 
 int options_set_file(struct options *options, const char *path, bool expand_env, struct error *err)

@@ -9,8 +9,7 @@
 
 #include "base/regular_file.h"
 
-#define READ_BYTES ((size_t)16 << 10)
-#define RESOLVE    (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
+#define RESOLVE (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
 
 int host_files_open(const char *root, struct host_files *out, struct error *err)
 {
@@ -29,21 +28,6 @@ void host_files_close(struct host_files *files)
 	files->root = -1;
 }
 
-static bool read_all(int descriptor, struct strbuf *out)
-{
-	char bytes[READ_BYTES];
-	ssize_t got = 1;
-
-	while (got > 0 || (got < 0 && errno == EINTR)) {
-		got = read(descriptor, bytes, sizeof(bytes));
-		if (got > 0)
-			strbuf_add(out, bytes, (size_t)got);
-		if (strbuf_overflowed(out))
-			return false;
-	}
-	return got == 0;
-}
-
 bool host_files_read(const struct host_files *files, const char *path, struct strbuf *out)
 {
 	const int descriptor = regular_file_open(files->root, path, RESOLVE);
@@ -51,7 +35,7 @@ bool host_files_read(const struct host_files *files, const char *path, struct st
 
 	if (descriptor < 0)
 		return false;
-	is_read = read_all(descriptor, out);
+	is_read = strbuf_read(out, descriptor) == 0 && !strbuf_overflowed(out);
 	(void)close(descriptor);
 	return is_read;
 }

@@ -1,6 +1,5 @@
 #include "collector/identity/kubernetes_access.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,19 +51,13 @@ bool kubernetes_access_find(const char *credentials, struct kubernetes_access *o
 static int read_token(const char *path, struct strbuf *out, struct error *err)
 {
 	const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char bytes[4096];
-	ssize_t got = 1;
+	int result;
 
 	if (descriptor < 0)
 		return error_set(err, ERROR_INVALID, "there is no token of a service account");
-	while ((got > 0 || (got < 0 && errno == EINTR)) && !strbuf_overflowed(out)) {
-		got = read(descriptor, bytes, sizeof(bytes));
-		if (got > 0)
-			strbuf_add(out, bytes, (size_t)got);
-	}
+	result = strbuf_read(out, descriptor);
 	(void)close(descriptor);
-	explicit_bzero(bytes, sizeof(bytes));
-	if (got < 0)
+	if (result < 0)
 		return error_set(err, ERROR_INVALID,
 		                 "the token of the service account cannot be read");
 	return 0;

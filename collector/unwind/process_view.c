@@ -11,8 +11,7 @@
 #include "base/mem.h"
 #include "base/regular_file.h"
 
-#define READ_BYTES ((size_t)64 << 10)
-#define DELETED    STR(" (deleted)")
+#define DELETED STR(" (deleted)")
 
 /* A descriptor of /proc/PID belongs to that process alone: after its end nothing opens. */
 struct live_process {
@@ -20,32 +19,6 @@ struct live_process {
 	int memory;        /* -1: not opened yet */
 	uint64_t inner_id; /* its id in its own namespace */
 };
-
-static ssize_t read_again(int descriptor, void *to, size_t length)
-{
-	ssize_t got;
-
-	do
-		got = read(descriptor, to, length);
-	while (got < 0 && errno == EINTR);
-	return got;
-}
-
-static int read_all(int descriptor, struct strbuf *out)
-{
-	ssize_t got = 1;
-
-	while (got > 0) {
-		char *to = strbuf_reserve(out, READ_BYTES);
-
-		if (!to)
-			return 0; /* the rest is beyond the limit */
-		got = read_again(descriptor, to, READ_BYTES);
-		if (got > 0)
-			strbuf_advance(out, (size_t)got);
-	}
-	return (int)got;
-}
 
 static int read_maps(void *context, struct strbuf *out, struct error *err)
 {
@@ -56,7 +29,7 @@ static int read_maps(void *context, struct strbuf *out, struct error *err)
 
 	if (descriptor < 0)
 		return error_set(err, ERROR_NOT_FOUND, "maps cannot be opened");
-	result = read_all(descriptor, out);
+	result = strbuf_read(out, descriptor); /* what is beyond the limit is left */
 	(void)close(descriptor);
 	if (result < 0 || out->length == before)
 		return error_set(err, ERROR_NOT_FOUND, "maps cannot be read");
@@ -179,7 +152,7 @@ static void read_inner_id(struct live_process *process)
 
 	if (descriptor < 0)
 		return;
-	got = read_again(descriptor, text, sizeof(text));
+	got = read(descriptor, text, sizeof(text)); /* of /proc: never interrupted */
 	(void)close(descriptor);
 	rest = str_make(text, got > 0 ? (size_t)got : 0);
 	while (str_split(&rest, '\n', &line)) {

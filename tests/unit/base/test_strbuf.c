@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -113,6 +114,27 @@ static void reserved_room_counts_once_it_is_written(void **state)
 	strbuf_fini(&buf);
 }
 
+static void what_a_descriptor_has_is_added_up_to_the_limit(void **state)
+{
+	struct strbuf buf;
+	int ends[2];
+
+	(void)state;
+	for (size_t limit = 9; limit <= 12; limit++) {
+		strbuf_init(&buf, limit);
+		strbuf_add_text(&buf, "<");
+		assert_int_equal(pipe(ends), 0);
+		assert_int_equal(write(ends[1], "0123456789", 10), 10);
+		(void)close(ends[1]);
+		assert_int_equal(strbuf_read(&buf, ends[0]), 0);
+		assert_int_equal(strbuf_overflowed(&buf), limit < 11);
+		assert_memory_equal(buf.data, "<0123456789", limit < 11 ? limit : 11);
+		(void)close(ends[0]);
+		assert_int_equal(strbuf_read(&buf, ends[0]), limit < 11 ? 0 : -1);
+		strbuf_fini(&buf);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -122,6 +144,7 @@ int main(void)
 		cmocka_unit_test(without_a_limit_sizes_that_would_wrap_are_refused),
 		cmocka_unit_test(bytes_change_hands),
 		cmocka_unit_test(reserved_room_counts_once_it_is_written),
+		cmocka_unit_test(what_a_descriptor_has_is_added_up_to_the_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
