@@ -47,6 +47,7 @@ struct ingestion {
 	 * error.
 	 */
 	void (*answer)(struct ingestion *ingestion, const struct error *err);
+	const void *context; /* the handler's, for its answer */
 
 	struct store_write write;
 	struct series_profile *profiles;

@@ -1,14 +1,22 @@
 /*
- * POST /v1development/profiles: known, and refused in the words of its own protocol.
- * Exporters do not repeat what is answered 501.
+ * POST /v1development/profiles: OTLP profiles over HTTP.
  *
- * Source   ingest specification, 1.1 and 1.6
+ * Source   ingest specification, 1.1, 1.6 and 5.1
  */
 #include "server/routes/handlers.h"
+#include "server/routes/otlp_export.h"
+
+static void answer(struct exchange *exchange, enum error_code code, struct str message)
+{
+	http_response_text(&exchange->response, code == ERROR_UNIMPLEMENTED ? 501 : 400,
+	                   "text/plain; charset=utf-8", message);
+	strbuf_add_byte(&exchange->response.body, '\n');
+}
 
 enum exchange_state serve_otlp(struct exchange *exchange)
 {
-	http_response_text(&exchange->response, 501, "text/plain; charset=utf-8",
-	                   STR("OTLP profiles are not supported by this version\n"));
-	return EXCHANGE_DONE;
+	return otlp_export(exchange, &(struct otlp_export){
+					     .message = exchange->request.body,
+					     .answer = answer,
+				     });
 }
