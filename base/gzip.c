@@ -1,10 +1,9 @@
 #include "base/gzip.h"
 
 #include <libdeflate.h>
-#include <pthread.h>
 #include <stdlib.h>
 
-#include "base/mem.h"
+#include "base/thread_own.h"
 
 #define LEVEL        1
 #define MEMBER_MIN   18   /* bytes of the shortest member: head, one empty block, tail */
@@ -12,67 +11,28 @@
 #define FIRST_RATIO  4    /* a guess at what profiles shrink by */
 #define SMALLEST_TRY 1024
 
-struct contexts {
-	struct libdeflate_decompressor *decompressor;
-	struct libdeflate_compressor *compressor;
-};
-
-static pthread_key_t contexts_key;
-
-static void free_contexts(void *pointer)
+static void *make_decompressor(void)
 {
-	struct contexts *contexts = pointer;
-
-	if (contexts->decompressor)
-		libdeflate_free_decompressor(contexts->decompressor);
-	if (contexts->compressor)
-		libdeflate_free_compressor(contexts->compressor);
-	free(contexts);
+	return libdeflate_alloc_decompressor();
 }
 
-static void make_key(void)
+static void free_decompressor(void *decompressor)
 {
-	if (pthread_key_create(&contexts_key, free_contexts) != 0)
-		abort();
+	libdeflate_free_decompressor(decompressor);
 }
 
-/* The calling thread's own; released when the thread ends. */
-static struct contexts *own_contexts(void)
+static void *make_compressor(void)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	struct contexts *contexts;
-
-	(void)pthread_once(&once, make_key);
-	contexts = pthread_getspecific(contexts_key);
-	if (!contexts) {
-		contexts = mem_zalloc(1, sizeof(*contexts));
-		if (pthread_setspecific(contexts_key, contexts) != 0)
-			abort();
-	}
-	return contexts;
+	return libdeflate_alloc_compressor(LEVEL);
 }
 
-static struct libdeflate_decompressor *own_decompressor(void)
+static void free_compressor(void *compressor)
 {
-	struct contexts *contexts = own_contexts();
-
-	if (!contexts->decompressor)
-		contexts->decompressor = libdeflate_alloc_decompressor();
-	if (!contexts->decompressor)
-		abort();
-	return contexts->decompressor;
+	libdeflate_free_compressor(compressor);
 }
 
-static struct libdeflate_compressor *own_compressor(void)
-{
-	struct contexts *contexts = own_contexts();
-
-	if (!contexts->compressor)
-		contexts->compressor = libdeflate_alloc_compressor(LEVEL);
-	if (!contexts->compressor)
-		abort();
-	return contexts->compressor;
-}
+static struct thread_own decompressors = THREAD_OWN(make_decompressor, free_decompressor);
+static struct thread_own compressors = THREAD_OWN(make_compressor, free_compressor);
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -131,7 +91,7 @@ static bool grow(struct output *output)
 
 static int inflate_member(struct str *bytes, struct output *output, struct error *err)
 {
-	struct libdeflate_decompressor *decompressor = own_decompressor();
+	struct libdeflate_decompressor *decompressor = thread_own_get(&decompressors);
 
 	for (;;) {
 		size_t taken;
@@ -184,7 +144,7 @@ int gzip_inflate(struct str bytes, size_t limit_bytes, struct arena *arena, stru
 
 void gzip_deflate(struct str bytes, struct strbuf *out)
 {
-	struct libdeflate_compressor *compressor = own_compressor();
+	struct libdeflate_compressor *compressor = thread_own_get(&compressors);
 	const size_t bound = libdeflate_gzip_compress_bound(compressor, bytes.length);
 	size_t length = 0;
 

@@ -1,78 +1,42 @@
 #include "base/zstd.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <zstd.h>
 
-#include "base/mem.h"
+#include "base/thread_own.h"
 
-struct contexts {
-	ZSTD_CCtx *compression;
-	ZSTD_DCtx *decompression;
-};
-
-static pthread_key_t contexts_key;
-
-static void free_contexts(void *pointer)
+static void *make_compression(void)
 {
-	struct contexts *contexts = pointer;
+	ZSTD_CCtx *context = ZSTD_createCCtx();
 
-	(void)ZSTD_freeCCtx(contexts->compression);
-	(void)ZSTD_freeDCtx(contexts->decompression);
-	free(contexts);
+	/* SQLite does not check its pages: the frame does */
+	if (context)
+		(void)ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
+	return context;
 }
 
-static void make_key(void)
+static void free_compression(void *context)
 {
-	if (pthread_key_create(&contexts_key, free_contexts) != 0)
-		abort();
+	(void)ZSTD_freeCCtx(context);
 }
 
-/* The calling thread's own; released when the thread ends. */
-static struct contexts *own_contexts(void)
+static void *make_decompression(void)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	struct contexts *contexts;
-
-	(void)pthread_once(&once, make_key);
-	contexts = pthread_getspecific(contexts_key);
-	if (!contexts) {
-		contexts = mem_zalloc(1, sizeof(*contexts));
-		if (pthread_setspecific(contexts_key, contexts) != 0)
-			abort();
-	}
-	return contexts;
+	return ZSTD_createDCtx();
 }
 
-static ZSTD_CCtx *own_compression(void)
+static void free_decompression(void *context)
 {
-	struct contexts *contexts = own_contexts();
-
-	if (!contexts->compression) {
-		contexts->compression = ZSTD_createCCtx();
-		if (!contexts->compression)
-			abort();
-		/* SQLite does not check its pages: the frame does */
-		(void)ZSTD_CCtx_setParameter(contexts->compression, ZSTD_c_checksumFlag, 1);
-	}
-	return contexts->compression;
+	(void)ZSTD_freeDCtx(context);
 }
 
-static ZSTD_DCtx *own_decompression(void)
-{
-	struct contexts *contexts = own_contexts();
-
-	if (!contexts->decompression)
-		contexts->decompression = ZSTD_createDCtx();
-	if (!contexts->decompression)
-		abort();
-	return contexts->decompression;
-}
+static struct thread_own compressions = THREAD_OWN(make_compression, free_compression);
+static struct thread_own decompressions = THREAD_OWN(make_decompression, free_decompression);
 
 void zstd_pack(struct str bytes, int level, struct strbuf *out)
 {
-	ZSTD_CCtx *context = own_compression();
+	ZSTD_CCtx *context = thread_own_get(&compressions);
 	const size_t bound = ZSTD_compressBound(bytes.length);
 	size_t room;
 	size_t length;
@@ -106,7 +70,7 @@ int zstd_unpack(struct str frame, size_t limit_bytes, struct arena *arena, struc
 	to = arena_alloc_raw(arena, (size_t)size);
 	if (!to)
 		return arena_error(arena, err);
-	length = ZSTD_decompressDCtx(own_decompression(), to, (size_t)size, frame.data,
+	length = ZSTD_decompressDCtx(thread_own_get(&decompressions), to, (size_t)size, frame.data,
 	                             frame.length);
 	if (ZSTD_isError(length))
 		return error_set(err, ERROR_CORRUPT, "a damaged zstd frame: %s",
