@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "server/command.h"
+#include "server/command/terminal.h"
 #include "server/nearest.h"
 
 int arguments_complain(const struct arguments *arguments, const char *format, ...)
@@ -139,4 +140,22 @@ enum arguments_end arguments_parse(const struct arguments *arguments, int argc, 
 		}
 	}
 	return end;
+}
+
+int arguments_run(const struct arguments *arguments, const struct command_work *work, int argc,
+                  char **argv)
+{
+	const enum arguments_end end = arguments_parse(arguments, argc, argv);
+	struct error err = { 0 };
+	int status;
+
+	if (end != ARGUMENTS_GO_ON)
+		return end == ARGUMENTS_SHOWN ? 0 : EXIT_USAGE;
+	if (work->understand && work->understand(work->context, &err) < 0)
+		return arguments_complain(arguments, "%s", err.message);
+	status = work->run(work->context, &err);
+	if (status >= 0)
+		return status;
+	terminal_complain(arguments->command, err.message);
+	return 1;
 }

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/error.h"
+
 #define ARGUMENT_LIST_MAX 256 /* values of a repeated flag; files on one line */
 
 enum argument_kind {
@@ -51,6 +53,20 @@ enum arguments_end {
 
 /* argv[0] is the command's name. */
 enum arguments_end arguments_parse(const struct arguments *arguments, int argc, char **argv);
+
+/* What a command does once its flags are there; each of both has `context`. */
+struct command_work {
+	int (*understand)(void *context, struct error *err); /* of what was typed; may be NULL */
+	int (*run)(void *context, struct error *err);        /* the exit status; -1: an error */
+	void *context;
+};
+
+/*
+ * Parses, understands and runs, and says what went wrong: the command's exit status, which
+ * is EXIT_USAGE until something was run.
+ */
+int arguments_run(const struct arguments *arguments, const struct command_work *work, int argc,
+                  char **argv);
 
 /* Says "vramscope COMMAND: MESSAGE" and where to read on. Returns EXIT_USAGE. */
 int arguments_complain(const struct arguments *arguments, const char *format, ...)

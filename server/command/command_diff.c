@@ -33,6 +33,7 @@ struct diff_side {
 };
 
 struct diff_run {
+	struct diff_flags flags;
 	struct diff_side before;
 	struct diff_side after;
 	enum function_table_order order;
@@ -40,9 +41,9 @@ struct diff_run {
 	struct arena *arena;
 };
 
-static int understand_before(const struct diff_flags *flags, int64_t now, struct diff_run *run,
-                             struct error *err)
+static int understand_before(struct diff_run *run, int64_t now, struct error *err)
 {
+	const struct diff_flags *flags = &run->flags;
 	struct profile_question *before = &run->before.question;
 	const struct profile_question *after = &run->after.question;
 
@@ -64,8 +65,10 @@ static int understand_before(const struct diff_flags *flags, int64_t now, struct
 	return 0;
 }
 
-static int understand(const struct diff_flags *flags, struct diff_run *run, struct error *err)
+static int understand(void *context, struct error *err)
 {
+	struct diff_run *run = context;
+	const struct diff_flags *flags = &run->flags;
 	const int64_t now = clock_unix_ns();
 	struct question question;
 
@@ -77,7 +80,7 @@ static int understand(const struct diff_flags *flags, struct diff_run *run, stru
 	run->after.question = question.asked;
 	run->order = question.order;
 	run->limit = question.limit;
-	return understand_before(flags, now, run, err);
+	return understand_before(run, now, err);
 }
 
 static int ask_side(struct profile_source *source, struct diff_side *side,
@@ -96,13 +99,13 @@ static int ask_side(struct profile_source *source, struct diff_side *side,
 	return function_table_make(tree, order, arena, &side->table, err);
 }
 
-static int ask(const struct diff_flags *flags, struct diff_run *run, struct error *err)
+static int ask(struct diff_run *run, struct error *err)
 {
 	CLEANUP(profile_source_closep) struct profile_source *source = NULL;
 	const struct terminal progress = terminal_of(stderr);
 	int result;
 
-	if (profile_source_open(&flags->common.source, &source, err) < 0)
+	if (profile_source_open(&run->flags.common.source, &source, err) < 0)
 		return -1;
 	terminal_progress(&progress, "asking %s ...", profile_source_name(source));
 	result = question_choose_type(source, &run->after.question, NULL, run->arena, err);
@@ -124,14 +127,15 @@ static void describe(const struct diff_side *side, struct profile_report *report
 	report->end_unix_ns = side->question.end_unix_ns;
 }
 
-static int diff(const struct diff_flags *flags, struct diff_run *run, struct error *err)
+static int diff(void *context, struct error *err)
 {
+	struct diff_run *run = context;
 	const struct terminal terminal = terminal_of(stdout);
 	struct function_changes changes;
 	struct strbuf out;
 	int result;
 
-	if (ask(flags, run, err) < 0)
+	if (ask(run, err) < 0)
 		return -1;
 	if (function_changes_make(&run->before.table, &run->after.table, run->order, run->arena,
 	                          &changes, err) < 0)
@@ -144,7 +148,7 @@ static int diff(const struct diff_flags *flags, struct diff_run *run, struct err
 	};
 
 	strbuf_init(&out, ANSWER_MAX);
-	if (strcmp(flags->output, "json") == 0) {
+	if (strcmp(run->flags.output, "json") == 0) {
 		describe(&run->after, &report);
 		profile_report_changes_json(&report, &changes, &out);
 	} else {
@@ -163,24 +167,22 @@ static int diff(const struct diff_flags *flags, struct diff_run *run, struct err
 
 int command_diff(int argc, char **argv)
 {
-	struct diff_flags flags = {
-		.common = { .from = "now-1h", .to = "now", .limit = "30", .sort = "self" },
-		.output = "table",
+	CLEANUP(arena_freep) struct arena *arena = arena_new(QUESTION_ARENA_MAX, NULL);
+	struct diff_run run = {
+		.flags = { .common = QUESTION_FLAGS_USUAL, .output = "table" },
+		.arena = arena,
 	};
-	struct question_flags *common = &flags.common;
+	struct diff_flags *flags = &run.flags;
+	struct question_flags *common = &flags->common;
 	const struct argument all[] = {
-		{ "query", "q", ARGUMENT_TEXT, &common->query, "TYPE{...}",
-		  "profile type and label selector" },
-		{ "from", NULL, ARGUMENT_TEXT, &common->from, "TIME",
-		  "begin of the range (now-1h)" },
-		{ "to", NULL, ARGUMENT_TEXT, &common->to, "TIME", "end of the range (now)" },
-		{ "before", NULL, ARGUMENT_TEXT, &flags.before, "TYPE{...}",
+		QUESTION_RANGE_ARGUMENTS(*common),
+		{ "before", NULL, ARGUMENT_TEXT, &flags->before, "TYPE{...}",
 		  "compare with this (the same query)" },
-		{ "before-from", NULL, ARGUMENT_TEXT, &flags.before_from, "TIME",
+		{ "before-from", NULL, ARGUMENT_TEXT, &flags->before_from, "TIME",
 		  "begin of the range to compare with" },
-		{ "before-to", NULL, ARGUMENT_TEXT, &flags.before_to, "TIME",
+		{ "before-to", NULL, ARGUMENT_TEXT, &flags->before_to, "TIME",
 		  "end of the range to compare with" },
-		{ "output", "o", ARGUMENT_TEXT, &flags.output, "FORM", "table or json (table)" },
+		{ "output", "o", ARGUMENT_TEXT, &flags->output, "FORM", "table or json (table)" },
 		{ "limit", "n", ARGUMENT_TEXT, &common->limit, "N", "rows; 0: all (30)" },
 		{ "sort", NULL, ARGUMENT_TEXT, &common->sort, "COLUMN",
 		  "changes of self or total (self)" },
@@ -193,18 +195,7 @@ int command_diff(int argc, char **argv)
 		.all = all,
 		.count = ARRAY_LENGTH(all),
 	};
-	CLEANUP(arena_freep) struct arena *arena = arena_new(QUESTION_ARENA_MAX, NULL);
-	struct diff_run run = { .arena = arena };
-	struct error err = { 0 };
-	const enum arguments_end end = arguments_parse(&arguments, argc, argv);
 
-	if (end != ARGUMENTS_GO_ON)
-		return end == ARGUMENTS_SHOWN ? 0 : EXIT_USAGE;
-	if (understand(&flags, &run, &err) < 0)
-		return arguments_complain(&arguments, "%s", err.message);
-	if (diff(&flags, &run, &err) < 0) {
-		terminal_complain(argv[0], err.message);
-		return 1;
-	}
-	return 0;
+	return arguments_run(&arguments, &(struct command_work){ understand, diff, &run }, argc,
+	                     argv);
 }

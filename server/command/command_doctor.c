@@ -14,6 +14,23 @@ static const char about[] =
 	"`vramscope run` or `vramscope collector` will run as.\n"
 	"Exit status: 0, or 1 when something required is missing.\n";
 
+static int examine(void *context, struct error *err)
+{
+	struct requirement requirements[REQUIREMENT_COUNT];
+	const struct terminal terminal = terminal_of(stdout);
+	struct strbuf out;
+	size_t missing;
+	int result;
+
+	(void)context;
+	requirements_check(requirements);
+	strbuf_init(&out, REPORT_MAX);
+	missing = requirement_report(&terminal, requirements, ARRAY_LENGTH(requirements), &out);
+	result = terminal_show(&out, err);
+	strbuf_fini(&out);
+	return result < 0 ? -1 : missing > 0;
+}
+
 int command_doctor(int argc, char **argv)
 {
 	const struct arguments arguments = {
@@ -21,24 +38,6 @@ int command_doctor(int argc, char **argv)
 		.synopsis = "",
 		.about = about,
 	};
-	struct requirement requirements[REQUIREMENT_COUNT];
-	const struct terminal terminal = terminal_of(stdout);
-	const enum arguments_end end = arguments_parse(&arguments, argc, argv);
-	struct error err = { 0 };
-	struct strbuf out;
-	size_t missing;
-	int result;
 
-	if (end != ARGUMENTS_GO_ON)
-		return end == ARGUMENTS_SHOWN ? 0 : EXIT_USAGE;
-	requirements_check(requirements);
-	strbuf_init(&out, REPORT_MAX);
-	missing = requirement_report(&terminal, requirements, ARRAY_LENGTH(requirements), &out);
-	result = terminal_show(&out, &err);
-	strbuf_fini(&out);
-	if (result < 0) {
-		terminal_complain(argv[0], err.message);
-		return 1;
-	}
-	return missing > 0;
+	return arguments_run(&arguments, &(struct command_work){ .run = examine }, argc, argv);
 }

@@ -29,6 +29,7 @@ struct query_flags {
 
 /* Everything of one run that the outputs look at. */
 struct query_run {
+	struct query_flags flags;
 	struct terminal terminal;
 	struct question question;
 	struct profile_report report;
@@ -49,9 +50,9 @@ static int answer_pprof(const struct query_run *run, struct strbuf *out, struct 
 	return too_large ? error_set(err, ERROR_TOO_LARGE, "the profile is larger than 1 GiB") : 0;
 }
 
-static int answer(const struct query_run *run, const char *output, struct strbuf *out,
-                  struct error *err)
+static int answer(const struct query_run *run, struct strbuf *out, struct error *err)
 {
+	const char *output = run->flags.output;
 	struct function_tree *tree = NULL;
 	struct function_table table;
 
@@ -75,9 +76,11 @@ static int answer(const struct query_run *run, const char *output, struct strbuf
 }
 
 /* Everything that must be right before anybody is asked. */
-static int understand(const struct query_flags *flags, struct query_run *run, struct error *err)
+static int understand(void *context, struct error *err)
 {
 	static const char *const outputs[] = { "top", "tree", "folded", "json", "pprof", "dot" };
+	struct query_run *run = context;
+	const struct query_flags *flags = &run->flags;
 	bool known = false;
 
 	for (size_t i = 0; i < ARRAY_LENGTH(outputs); i++)
@@ -94,14 +97,14 @@ static int understand(const struct query_flags *flags, struct query_run *run, st
 	return 0;
 }
 
-static int ask(const struct query_flags *flags, struct query_run *run, struct error *err)
+static int ask(struct query_run *run, struct error *err)
 {
 	CLEANUP(profile_source_closep) struct profile_source *source = NULL;
 	const struct terminal progress = terminal_of(stderr);
 	struct profile_question *asked = &run->question.asked;
 	int result;
 
-	if (profile_source_open(&flags->common.source, &source, err) < 0)
+	if (profile_source_open(&run->flags.common.source, &source, err) < 0)
 		return -1;
 	terminal_progress(&progress, "asking %s ...", profile_source_name(source));
 	result = question_choose_type(source, asked, NULL, run->arena, err);
@@ -111,13 +114,14 @@ static int ask(const struct query_flags *flags, struct query_run *run, struct er
 	return result;
 }
 
-static int query(const struct query_flags *flags, struct query_run *run, struct error *err)
+static int query(void *context, struct error *err)
 {
+	struct query_run *run = context;
 	const struct profile_question *asked = &run->question.asked;
 	struct strbuf out;
 	int result;
 
-	if (ask(flags, run, err) < 0)
+	if (ask(run, err) < 0)
 		return -1;
 	if (run->profile.sample_count == 0)
 		(void)fputs("No profile matches.\n", stderr);
@@ -133,7 +137,7 @@ static int query(const struct query_flags *flags, struct query_run *run, struct 
 	if (run->profile.sample_type_count > 0)
 		run->report.unit = profile_string(&run->profile, run->profile.sample_types[0].unit);
 	strbuf_init(&out, ANSWER_MAX);
-	result = answer(run, flags->output, &out, err);
+	result = answer(run, &out, err);
 	if (result == 0)
 		result = terminal_show(&out, err);
 	strbuf_fini(&out);
@@ -142,18 +146,17 @@ static int query(const struct query_flags *flags, struct query_run *run, struct 
 
 int command_query(int argc, char **argv)
 {
-	struct query_flags flags = {
-		.common = { .from = "now-1h", .to = "now", .limit = "30", .sort = "self" },
-		.output = "top",
+	CLEANUP(arena_freep) struct arena *arena = arena_new(QUESTION_ARENA_MAX, NULL);
+	struct query_run run = {
+		.flags = { .common = QUESTION_FLAGS_USUAL, .output = "top" },
+		.arena = arena,
 	};
-	struct question_flags *common = &flags.common;
+	struct query_flags *flags = &run.flags;
+	struct question_flags *common = &flags->common;
 	const struct argument all[] = {
-		{ "query", "q", ARGUMENT_TEXT, &common->query, "TYPE{...}",
-		  "profile type and label selector" },
-		{ "from", NULL, ARGUMENT_TEXT, &common->from, "TIME",
-		  "begin of the range (now-1h)" },
-		{ "to", NULL, ARGUMENT_TEXT, &common->to, "TIME", "end of the range (now)" },
-		{ "output", "o", ARGUMENT_TEXT, &flags.output, "FORM", "form of the answer (top)" },
+		QUESTION_RANGE_ARGUMENTS(*common),
+		{ "output", "o", ARGUMENT_TEXT, &flags->output, "FORM",
+		  "form of the answer (top)" },
 		{ "limit", "n", ARGUMENT_TEXT, &common->limit, "N", "rows or nodes; 0: all (30)" },
 		{ "sort", NULL, ARGUMENT_TEXT, &common->sort, "COLUMN", "self or total (self)" },
 		QUESTION_SOURCE_ARGUMENTS(common->source),
@@ -165,18 +168,7 @@ int command_query(int argc, char **argv)
 		.all = all,
 		.count = ARRAY_LENGTH(all),
 	};
-	CLEANUP(arena_freep) struct arena *arena = arena_new(QUESTION_ARENA_MAX, NULL);
-	struct query_run run = { .arena = arena };
-	struct error err = { 0 };
-	const enum arguments_end end = arguments_parse(&arguments, argc, argv);
 
-	if (end != ARGUMENTS_GO_ON)
-		return end == ARGUMENTS_SHOWN ? 0 : EXIT_USAGE;
-	if (understand(&flags, &run, &err) < 0)
-		return arguments_complain(&arguments, "%s", err.message);
-	if (query(&flags, &run, &err) < 0) {
-		terminal_complain(argv[0], err.message);
-		return 1;
-	}
-	return 0;
+	return arguments_run(&arguments, &(struct command_work){ understand, query, &run }, argc,
+	                     argv);
 }

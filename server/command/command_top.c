@@ -41,14 +41,18 @@ struct top_flags {
 };
 
 struct top_run {
+	struct top_flags flags;
 	struct profile_source *source;
 	struct question question;
 	int64_t last_ns;
 	int64_t every_ns;
 };
 
-static int understand(const struct top_flags *flags, struct top_run *run, struct error *err)
+static int understand(void *context, struct error *err)
 {
+	struct top_run *run = context;
+	const struct top_flags *flags = &run->flags;
+
 	if (question_understand(&flags->common, clock_unix_ns(), &run->question, err) < 0 ||
 	    question_duration(flags->last, &run->last_ns, err) < 0 ||
 	    question_duration(flags->every, &run->every_ns, err) < 0)
@@ -143,21 +147,22 @@ static int show(const struct top_flags *flags, const struct terminal_watch *watc
 	return result;
 }
 
-static int top(const struct top_flags *flags, struct top_run *run, struct error *err)
+static int top_functions(struct top_run *run, struct error *err)
 {
 	CLEANUP(profile_source_closep) struct profile_source *source = NULL;
 
-	if (profile_source_open(&flags->common.source, &source, err) < 0)
+	if (profile_source_open(&run->flags.common.source, &source, err) < 0)
 		return -1;
 	run->source = source;
-	return show(flags,
+	return show(&run->flags,
 	            &(struct terminal_watch){
 			    .every_ns = run->every_ns, .draw = make_table, .context = run },
 	            err);
 }
 
-static int top_gpu(const struct top_flags *flags, const struct top_run *run, struct error *err)
+static int top_gpu(const struct top_run *run, struct error *err)
 {
+	const struct top_flags *flags = &run->flags;
 	CLEANUP(gpu_top_closep) struct gpu_top *gpu = NULL;
 	const struct gpu_top_options options = {
 		.source = &flags->common.source,
@@ -177,26 +182,36 @@ static int top_gpu(const struct top_flags *flags, const struct top_run *run, str
 	            err);
 }
 
+static int top(void *context, struct error *err)
+{
+	struct top_run *run = context;
+
+	return run->flags.gpu ? top_gpu(run, err) : top_functions(run, err);
+}
+
 int command_top(int argc, char **argv)
 {
-	struct top_flags flags = {
-		.common = { .from = "now", .to = "now", .limit = "0", .sort = "self" },
-		.last = "1m",
-		.every = "5s",
+	struct top_run run = {
+		.flags = {
+			.common = { .from = "now", .to = "now", .limit = "0", .sort = "self" },
+			.last = "1m",
+			.every = "5s",
+		},
 	};
-	struct question_flags *common = &flags.common;
+	struct top_flags *flags = &run.flags;
+	struct question_flags *common = &flags->common;
 	const struct argument all[] = {
 		{ "query", "q", ARGUMENT_TEXT, &common->query, "TYPE{...}",
 		  "profile type and label selector" },
-		{ "last", NULL, ARGUMENT_TEXT, &flags.last, "TIME", "how far back to look (1m)" },
-		{ "every", NULL, ARGUMENT_TEXT, &flags.every, "TIME", "how often to look (5s)" },
+		{ "last", NULL, ARGUMENT_TEXT, &flags->last, "TIME", "how far back to look (1m)" },
+		{ "every", NULL, ARGUMENT_TEXT, &flags->every, "TIME", "how often to look (5s)" },
 		{ "limit", "n", ARGUMENT_TEXT, &common->limit, "N",
 		  "rows; 0: what fits, or all of them (0)" },
 		{ "sort", NULL, ARGUMENT_TEXT, &common->sort, "COLUMN", "self or total (self)" },
-		{ "gpu", NULL, ARGUMENT_SWITCH, &flags.gpu, NULL,
+		{ "gpu", NULL, ARGUMENT_SWITCH, &flags->gpu, NULL,
 		  "processes that hold GPU memory, and the stacks of one" },
-		{ "pid", NULL, ARGUMENT_TEXT, &flags.pid, "N", "of --gpu: whose stacks" },
-		{ "once", NULL, ARGUMENT_SWITCH, &flags.once, NULL, "one table, then the end" },
+		{ "pid", NULL, ARGUMENT_TEXT, &flags->pid, "N", "of --gpu: whose stacks" },
+		{ "once", NULL, ARGUMENT_SWITCH, &flags->once, NULL, "one table, then the end" },
 		QUESTION_SOURCE_ARGUMENTS(common->source),
 	};
 	const struct arguments arguments = {
@@ -206,17 +221,7 @@ int command_top(int argc, char **argv)
 		.all = all,
 		.count = ARRAY_LENGTH(all),
 	};
-	struct top_run run = { 0 };
-	struct error err = { 0 };
-	const enum arguments_end end = arguments_parse(&arguments, argc, argv);
 
-	if (end != ARGUMENTS_GO_ON)
-		return end == ARGUMENTS_SHOWN ? 0 : EXIT_USAGE;
-	if (understand(&flags, &run, &err) < 0)
-		return arguments_complain(&arguments, "%s", err.message);
-	if ((flags.gpu ? top_gpu(&flags, &run, &err) : top(&flags, &run, &err)) < 0) {
-		terminal_complain(argv[0], err.message);
-		return 1;
-	}
-	return 0;
+	return arguments_run(&arguments, &(struct command_work){ understand, top, &run }, argc,
+	                     argv);
 }

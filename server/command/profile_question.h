@@ -25,6 +25,13 @@ struct question_flags {
 	struct profile_source_options source;
 };
 
+/* As they are until somebody says otherwise. */
+#define QUESTION_FLAGS_USUAL                                                 \
+	(struct question_flags)                                              \
+	{                                                                    \
+		.from = "now-1h", .to = "now", .limit = "30", .sort = "self" \
+	}
+
 /* What they mean. */
 struct question {
 	struct profile_question asked; /* its type may be empty */
@@ -43,6 +50,13 @@ struct question {
 	  "tenant to ask for (VRAMSCOPE_TENANT)" },                                        \
 	{ "instant", NULL, ARGUMENT_TEXT, &(options).instant, "RULE",                      \
 	  "how gauges merge over time: mean, sum, last or max (the server's; mean)" }
+
+/* Those of what is asked, of a struct question_flags. */
+#define QUESTION_RANGE_ARGUMENTS(flags)                                                    \
+	{ "query", "q", ARGUMENT_TEXT, &(flags).query, "TYPE{...}",                        \
+	  "profile type and label selector" },                                             \
+	{ "from", NULL, ARGUMENT_TEXT, &(flags).from, "TIME", "begin of the range (now-1h)" },\
+	{ "to", NULL, ARGUMENT_TEXT, &(flags).to, "TIME", "end of the range (now)" }
 /* clang-format on */
 
 /* All of them; everything that can be wrong before anybody is asked. */

@@ -8,6 +8,8 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
+#include "server/command.h"
 #include "server/command/arguments.h"
 
 #define WORDS_MAX 16
@@ -127,6 +129,62 @@ static void help_is_always_understood(void **state)
 	assert_int_equal(parse(&flags, false, "--help --nonsense"), ARGUMENTS_SHOWN);
 }
 
+/* What a command was made to say, and how far it came. */
+struct errand {
+	int understands;
+	int returns;
+	bool has_run;
+};
+
+static int understand(void *context, struct error *err)
+{
+	const struct errand *errand = context;
+
+	return errand->understands == 0 ? 0 : error_set(err, ERROR_INVALID, "not understood");
+}
+
+static int run(void *context, struct error *err)
+{
+	struct errand *errand = context;
+
+	errand->has_run = true;
+	return errand->returns >= 0 ? errand->returns : error_set(err, ERROR_IO, "broken");
+}
+
+static void a_command_runs_once_it_is_understood(void **state)
+{
+	static const struct {
+		const char *flag;
+		struct errand errand;
+		int status;
+	} cases[] = {
+		{ NULL, { 0, 0, true }, 0 },
+		{ NULL, { 0, 3, true }, 3 },
+		{ NULL, { 0, -1, true }, 1 },
+		{ NULL, { -1, 0, false }, EXIT_USAGE },
+		{ "--what", { 0, 0, false }, EXIT_USAGE },
+		{ "-h", { 0, 3, false }, 0 },
+	};
+	const struct arguments arguments = { .command = "test", .synopsis = "", .about = "" };
+	char name[] = "test";
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		struct errand errand = cases[i].errand;
+		char flag[8] = "";
+		char *argv[] = { name, flag, NULL };
+
+		errand.has_run = false;
+		if (cases[i].flag)
+			(void)snprintf(flag, sizeof(flag), "%s", cases[i].flag);
+		assert_int_equal(arguments_run(&arguments,
+		                               &(struct command_work){ understand, run, &errand },
+		                               cases[i].flag ? 2 : 1, argv),
+		                 cases[i].status);
+		assert_int_equal(errand.has_run, cases[i].errand.has_run);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -137,6 +195,7 @@ int main(void)
 		cmocka_unit_test(two_dashes_end_the_flags_and_one_is_a_word),
 		cmocka_unit_test(what_is_wrong_is_refused),
 		cmocka_unit_test(help_is_always_understood),
+		cmocka_unit_test(a_command_runs_once_it_is_understood),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
