@@ -14,7 +14,12 @@ static const struct {
 	{ "application/proto", CONNECT_PROTO },
 };
 
-#define ACCEPT_POST "application/json, application/json; charset=utf-8, application/proto"
+/* what a path of an RPC takes, Connect's and gRPC's */
+#define ACCEPT_POST                                                                       \
+	"application/grpc, application/grpc+json, application/grpc+json; charset=utf-8, " \
+	"application/grpc+proto, application/grpc-web, application/grpc-web+json, "       \
+	"application/grpc-web+json; charset=utf-8, application/grpc-web+proto, "          \
+	"application/json, application/json; charset=utf-8, application/proto"
 
 static void refuse(int status, const char *header, struct str value, struct http_response *response)
 {

@@ -7,22 +7,23 @@
 static const struct {
 	const char *name;
 	int status;
+	int grpc_status;
 } connect_errors[ERROR_CODE_COUNT] = {
-	[ERROR_NONE] = { "unknown", 500 },
-	[ERROR_INVALID] = { "invalid_argument", 400 },
-	[ERROR_UNAUTHENTICATED] = { "unauthenticated", 401 },
-	[ERROR_FORBIDDEN] = { "permission_denied", 403 },
-	[ERROR_NOT_FOUND] = { "not_found", 404 },
-	[ERROR_EXISTS] = { "already_exists", 409 },
-	[ERROR_TOO_LARGE] = { "resource_exhausted", 429 },
-	[ERROR_RATE_LIMITED] = { "resource_exhausted", 429 },
-	[ERROR_CANCELLED] = { "canceled", 499 },
-	[ERROR_TIMED_OUT] = { "deadline_exceeded", 504 },
-	[ERROR_UNIMPLEMENTED] = { "unimplemented", 501 },
-	[ERROR_UNAVAILABLE] = { "unavailable", 503 },
-	[ERROR_NO_SPACE] = { "resource_exhausted", 507 },
-	[ERROR_CORRUPT] = { "data_loss", 500 },
-	[ERROR_IO] = { "internal", 500 },
+	[ERROR_NONE] = { "unknown", 500, 2 },
+	[ERROR_INVALID] = { "invalid_argument", 400, 3 },
+	[ERROR_UNAUTHENTICATED] = { "unauthenticated", 401, 16 },
+	[ERROR_FORBIDDEN] = { "permission_denied", 403, 7 },
+	[ERROR_NOT_FOUND] = { "not_found", 404, 5 },
+	[ERROR_EXISTS] = { "already_exists", 409, 6 },
+	[ERROR_TOO_LARGE] = { "resource_exhausted", 429, 8 },
+	[ERROR_RATE_LIMITED] = { "resource_exhausted", 429, 8 },
+	[ERROR_CANCELLED] = { "canceled", 499, 1 },
+	[ERROR_TIMED_OUT] = { "deadline_exceeded", 504, 4 },
+	[ERROR_UNIMPLEMENTED] = { "unimplemented", 501, 12 },
+	[ERROR_UNAVAILABLE] = { "unavailable", 503, 14 },
+	[ERROR_NO_SPACE] = { "resource_exhausted", 507, 14 },
+	[ERROR_CORRUPT] = { "data_loss", 500, 15 },
+	[ERROR_IO] = { "internal", 500, 14 },
 };
 
 const char *error_connect_name(enum error_code code)
@@ -33,6 +34,12 @@ const char *error_connect_name(enum error_code code)
 int error_connect_status(enum error_code code)
 {
 	return connect_errors[code < ERROR_CODE_COUNT ? code : ERROR_NONE].status;
+}
+
+int error_grpc_status(enum error_code code)
+{
+	return code == ERROR_NONE ? 0
+	                          : connect_errors[code < ERROR_CODE_COUNT ? code : 0].grpc_status;
 }
 
 static void write_error(const char *code, const char *message, struct strbuf *out)
@@ -54,6 +61,7 @@ static void write_error(const char *code, const char *message, struct strbuf *ou
 void error_json_connect(const struct error *err, struct http_response *response)
 {
 	http_response_reset(response, error_connect_status(err->code));
+	response->failure = *err;
 	http_response_header(response, "Content-Type", STR("application/json"));
 	if (err->code == ERROR_UNAVAILABLE)
 		http_response_header(response, "Retry-After", STR(RETRY_AFTER_S));

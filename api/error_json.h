@@ -17,8 +17,13 @@ const char *error_connect_name(enum error_code code);
 int error_connect_status(enum error_code code);
 
 /*
+ * The grpc-status. Trouble with the disk is 14, which senders try again; 8 they do not.
+ */
+int error_grpc_status(enum error_code code);
+
+/*
  * {"code":...,"message":...} without a newline, application/json: Connect routes and
- * legacy reads. With ERROR_UNAVAILABLE also Retry-After. Headers and body that stood
+ * legacy reads. It is response->failure too. With ERROR_UNAVAILABLE also Retry-After. Headers and body that stood
  * there are gone.
  */
 void error_json_connect(const struct error *err, struct http_response *response);

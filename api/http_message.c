@@ -25,8 +25,7 @@ struct str http_request_media_type(const struct http_request *request)
 
 void http_response_init(struct http_response *response, size_t body_limit)
 {
-	response->status = 200;
-	response->header_count = 0;
+	*response = (struct http_response){ .status = 200 };
 	strbuf_init(&response->body, body_limit);
 }
 
@@ -39,6 +38,8 @@ void http_response_reset(struct http_response *response, int status)
 {
 	response->status = status;
 	response->header_count = 0;
+	response->trailer_count = 0;
+	response->failure.code = ERROR_NONE;
 	strbuf_reset(&response->body);
 }
 
@@ -46,6 +47,13 @@ void http_response_header(struct http_response *response, const char *name, stru
 {
 	assert(response->header_count < HTTP_RESPONSE_HEADERS_MAX);
 	response->headers[response->header_count++] = (struct http_header){ str_of(name), value };
+}
+
+void http_response_trailer(struct http_response *response, const char *name, struct str value)
+{
+	assert(response->trailer_count < HTTP_RESPONSE_TRAILERS_MAX);
+	response->trailers[response->trailer_count++] =
+		(struct http_header){ str_of(name), value };
 }
 
 const struct str *http_response_find_header(const struct http_response *response, const char *name)

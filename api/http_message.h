@@ -35,7 +35,8 @@ const struct str *http_request_header(const struct http_request *request, const 
  */
 struct str http_request_media_type(const struct http_request *request);
 
-#define HTTP_RESPONSE_HEADERS_MAX 12
+#define HTTP_RESPONSE_HEADERS_MAX  12
+#define HTTP_RESPONSE_TRAILERS_MAX 2
 
 struct http_response {
 	int status;
@@ -43,17 +44,25 @@ struct http_response {
 	struct http_header headers[HTTP_RESPONSE_HEADERS_MAX];
 	size_t header_count;
 	struct strbuf body;
+	struct http_header trailers[HTTP_RESPONSE_TRAILERS_MAX]; /* behind the body */
+	size_t trailer_count;
+	/*
+	 * what an error writer has told, for protocols that say it elsewhere than in the
+	 * body; ERROR_NONE: this is no failure
+	 */
+	struct error failure;
 };
 
 /* 200, no headers, an empty body of at most body_limit bytes. */
 void http_response_init(struct http_response *response, size_t body_limit);
 void http_response_fini(struct http_response *response);
 
-/* Empty again: status, headers and body. */
+/* Empty again: status, headers, body and trailers, and no failure. */
 void http_response_reset(struct http_response *response, int status);
 
 /* The texts must outlive the response. A second header of one name is a second header. */
 void http_response_header(struct http_response *response, const char *name, struct str value);
+void http_response_trailer(struct http_response *response, const char *name, struct str value);
 
 /* The value of the first header of that name (any case), or NULL. */
 const struct str *http_response_find_header(const struct http_response *response, const char *name);

@@ -83,6 +83,7 @@ static void finish(struct exchange *exchange)
 {
 	const struct call *call = (const struct call *)exchange;
 
+	dispatch_complete(exchange);
 	worker_pool_release(call->http1->options.pool, exchange->weight);
 	event_loop_finish(call->lane->loop, exchange);
 }
@@ -172,6 +173,8 @@ static enum MHD_Result answer(struct call *call)
 	const bool closes = call->closes || atomic_load_explicit(&call->exchange.app->stopping,
 	                                                         memory_order_relaxed);
 
+	if (call->step != CALL_ANSWERED)
+		dispatch_complete(&call->exchange);
 	call->response_bytes = call->exchange.response.body.length;
 	call->connection->drains = call->closes;
 	connection_enter(call->http1->options.connections, call->connection, CONNECTION_SENDING);
@@ -184,6 +187,7 @@ static enum MHD_Result answer(struct call *call)
  */
 static enum MHD_Result answer_now(struct call *call)
 {
+	dispatch_complete(&call->exchange);
 	call->response_bytes = call->exchange.response.body.length;
 	call->connection->drains = true;
 	http1_response_write(call->connection->fd, &call->exchange);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "api/error_json.h"
+#include "api/grpc.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/url.h"
@@ -25,6 +26,10 @@ static void refuse_path(struct exchange *exchange, struct str path)
 {
 	struct http_response *response = &exchange->response;
 
+	if (grpc_is(&exchange->request)) {
+		grpc_unknown_path(path, response);
+		return;
+	}
 	if (str_starts_with(path, STR("/api/"))) {
 		http_response_text(response, 404, "application/json",
 		                   STR("{\"code\":5,\"message\":\"Not Found\",\"details\":[]}"));
@@ -153,13 +158,38 @@ bool dispatch_begin(struct exchange *exchange, struct str raw_path, struct str r
 	return true;
 }
 
-size_t dispatch_body_limit(const struct exchange *exchange)
+/* Whether the request is told a grpc-status: a call, or a path that is none. */
+static bool speaks_grpc(const struct exchange *exchange)
 {
-	const size_t limit = limits_get(exchange->app)->ingestion_body_bytes;
+	return grpc_is(&exchange->request) &&
+	       (!exchange->route || exchange->route->flags & ROUTE_CONNECT);
+}
+
+size_t dispatch_message_limit(const struct exchange *exchange)
+{
+	const size_t limit = speaks_grpc(exchange)
+	                             ? exchange->app->options->grpc_max_message_bytes
+	                             : limits_get(exchange->app)->ingestion_body_bytes;
 
 	if (!(exchange->route->flags & ROUTE_WRITE))
 		return ROUTE_BODY_MAX;
 	return limit ? limit : exchange->app->memory.limit;
+}
+
+size_t dispatch_body_limit(const struct exchange *exchange)
+{
+	const size_t limit = dispatch_message_limit(exchange);
+
+	return speaks_grpc(exchange) ? grpc_body_limit(&exchange->request, limit) : limit;
+}
+
+void dispatch_complete(struct exchange *exchange)
+{
+	const size_t limit = exchange->app->options->grpc_max_message_bytes;
+
+	if (speaks_grpc(exchange))
+		grpc_answer(&exchange->request, limit ? limit : exchange->app->memory.limit,
+		            exchange->arena, &exchange->response);
 }
 
 /* ---- counting ---- */
@@ -194,9 +224,14 @@ void dispatch_count_end(struct exchange *exchange, size_t request_bytes, size_t 
 	const struct str method = method_label(exchange->request.method);
 	const struct str route = route_label(exchange);
 	const int64_t took_ns = clock_mono_ns() - exchange->start_mono_ns;
+	const struct http_response *response = &exchange->response;
 	char status[16];
 
-	(void)snprintf(status, sizeof(status), "%d", exchange->response.status);
+	/* gRPC says 200 whatever happened */
+	(void)snprintf(status, sizeof(status), "%d",
+	               response->trailer_count > 0 && response->failure.code != ERROR_NONE
+	                       ? error_connect_status(response->failure.code)
+	                       : response->status);
 	metric_add(METRIC_OF(metrics->inflight, method, route), -1);
 	metric_observe(METRIC_OF(metrics->request_seconds, method, route, str_of(status),
 	                         STR("false")),

@@ -20,8 +20,15 @@
  */
 bool dispatch_begin(struct exchange *exchange, struct str raw_path, struct str raw_query);
 
-/* Bytes that the body may have. */
+/* Bytes that the body may have, and the message in it. */
 size_t dispatch_body_limit(const struct exchange *exchange);
+size_t dispatch_message_limit(const struct exchange *exchange);
+
+/*
+ * The response is complete: makes it one of gRPC where the request was. Once, before it is
+ * sent; the exchange's owner.
+ */
+void dispatch_complete(struct exchange *exchange);
 
 /* Answers a body of `announced` bytes (0: unknown) over the limit. */
 void dispatch_too_large(struct exchange *exchange, uint64_t announced);

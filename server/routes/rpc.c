@@ -1,26 +1,25 @@
 #include "server/routes/rpc.h"
 
+#include "api/grpc.h"
 #include "base/clock.h"
-#include "server/app.h"
+#include "server/routes/dispatch.h"
 #include "server/routes/route.h"
 #include "server/tenant.h"
 
-static size_t message_limit(const struct exchange *exchange)
+static bool accept(struct exchange *exchange, struct connect_call *call)
 {
-	const struct limits *limits = limits_get(exchange->app);
+	const bool is_grpc = grpc_is_known(&exchange->request);
 
-	if (!(exchange->route->flags & ROUTE_WRITE))
-		return ROUTE_BODY_MAX;
-	return limits->ingestion_body_bytes ? limits->ingestion_body_bytes
-	                                    : exchange->app->memory.limit;
+	return (is_grpc ? grpc_accept : connect_accept)(&exchange->request,
+	                                                dispatch_message_limit(exchange),
+	                                                exchange->arena, call, &exchange->response);
 }
 
 bool rpc_begin(struct exchange *exchange, struct connect_call *call)
 {
 	struct error err = { 0 };
 
-	if (!connect_accept(&exchange->request, message_limit(exchange), exchange->arena, call,
-	                    &exchange->response))
+	if (!accept(exchange, call))
 		return false;
 	if (call->timeout_ns == 0)
 		return true;

@@ -1,5 +1,5 @@
 /*
- * What all Connect handlers begin and end with.
+ * What all handlers of Connect, gRPC and gRPC-Web begin and end with.
  *
  *	struct connect_call call;
  *
@@ -9,7 +9,8 @@
  *	connect_reply(&call, &exchange->response);
  *
  * Shape    rpc_accept() does method, content type, protocol version and encoding
- *          (connect_accept()), then the deadline, and the tenant last but for what a
+ *          (connect_accept(), or grpc_accept() by the content type: the answer is made one
+ *          of gRPC when it is sent), then the deadline, and the tenant last but for what a
  *          codec finds in the message. It fills exchange->tenant and exchange->cancel.
  * Errors   false: the response is complete.
  * Source   read specification, 2.1, 2.4 and 5.1

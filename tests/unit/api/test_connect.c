@@ -143,7 +143,11 @@ static void other_content_types_are_refused_with_a_list(void **state)
 		assert_int_equal(one.response.status, 415);
 		assert_int_equal(one.response.body.length, 0);
 		is_header(&one, "Accept-Post",
-		          "application/json, application/json; charset=utf-8, application/proto");
+		          "application/grpc, application/grpc+json, application/grpc+json; "
+		          "charset=utf-8, application/grpc+proto, application/grpc-web, "
+		          "application/grpc-web+json, application/grpc-web+json; charset=utf-8, "
+		          "application/grpc-web+proto, application/json, application/json; "
+		          "charset=utf-8, application/proto");
 		end(&one);
 	}
 }
