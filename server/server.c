@@ -32,6 +32,7 @@ struct server {
 	struct app *app;
 	struct worker_pool *pool;
 	struct connections *connections;
+	struct intake *intake;
 	struct http1 *http1;
 	struct listener *listener;
 };
@@ -117,9 +118,9 @@ static int open_ports(struct server *server, struct error *err)
 {
 	const struct options *options = server->options;
 
+	server->intake = intake_new(server->app, server->pool);
 	if (open_connections(server, err) < 0 ||
-	    http1_open(&(struct http1_options){ .app = server->app,
-	                                        .pool = server->pool,
+	    http1_open(&(struct http1_options){ .intake = server->intake,
 	                                        .connections = server->connections,
 	                                        .event_threads = event_thread_count(options),
 	                                        .max_connections = connection_limit(options) },
@@ -220,7 +221,7 @@ static bool wait_for_requests(const struct server *server, int64_t timeout_ns)
 {
 	const int64_t deadline_mono_ns = clock_mono_ns() + timeout_ns;
 
-	while (http1_in_flight(server->http1) > 0) {
+	while (intake_in_flight(server->intake) > 0) {
 		const struct timespec pause = { .tv_nsec = DRAIN_POLL_NS };
 
 		if (clock_mono_ns() >= deadline_mono_ns)
@@ -239,11 +240,11 @@ static bool drain(const struct server *server)
 	if (!wait_for_requests(server, server->options->shutdown_timeout_ns)) {
 		log_warn("%zu requests took longer than -server.graceful-shutdown-timeout; "
 		         "they are cut",
-		         http1_in_flight(server->http1));
+		         intake_in_flight(server->intake));
 		connections_shut_all(server->connections);
 	}
 	/* a kept connection may have begun another one at the last moment */
-	http1_refuse(server->http1);
+	intake_refuse(server->intake);
 	return wait_for_requests(server, LAST_GRACE_NS);
 }
 
@@ -267,6 +268,7 @@ void server_close(struct server *server)
 	listener_close(server->listener); /* hands nothing on any more */
 	http1_close(server->http1);
 	worker_pool_free(server->pool);
+	intake_free(server->intake);
 	connections_free(server->connections);
 	app_close(server->app);
 	free(server);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_CAPACITY ((size_t)64 << 10)
+#define FIRST_CAPACITY ((size_t)4 << 10) /* there may be thousands of streams; a guess */
 
 void body_init(struct body *body, size_t limit, size_t announced, struct budget *budget)
 {

@@ -1,7 +1,6 @@
 #include "server/http/event_loop.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,7 +12,6 @@
 
 struct event_loop {
 	struct event_loop_options options;
-	int epoll_fd; /* the library's */
 	int wake_fd;
 	pthread_t thread;
 
@@ -54,6 +52,13 @@ void event_loop_finish(struct event_loop *loop, struct exchange *exchange)
 	(void)pthread_mutex_unlock(&loop->lock);
 }
 
+void event_loop_wake(struct event_loop *loop)
+{
+	(void)pthread_mutex_lock(&loop->lock);
+	wake_locked(loop);
+	(void)pthread_mutex_unlock(&loop->lock);
+}
+
 /* Takes over what was handed over. False when the loop is to end. */
 static bool take_over(struct event_loop *loop)
 {
@@ -90,29 +95,20 @@ static bool take_over(struct event_loop *loop)
 	return goes_on;
 }
 
-/* Milliseconds until the library wants to run, -1: when something happens. */
-static int wait_ms(const struct event_loop *loop)
-{
-	MHD_UNSIGNED_LONG_LONG timeout_ms;
-
-	if (MHD_get_timeout(loop->options.daemon, &timeout_ms) != MHD_YES)
-		return -1;
-	return timeout_ms > INT_MAX ? INT_MAX : (int)timeout_ms;
-}
-
 /* Owns its connections and the bytes in flight; ends when it is told to. */
 static void *run(void *argument)
 {
 	struct event_loop *loop = argument;
 	struct pollfd waits[] = {
 		{ .fd = loop->wake_fd, .events = POLLIN },
-		{ .fd = loop->epoll_fd, .events = POLLIN },
+		{ .fd = loop->options.fd, .events = POLLIN },
 	};
 
 	log_name_thread("event");
 	while (take_over(loop)) {
-		(void)MHD_run(loop->options.daemon);
-		(void)poll(waits, ARRAY_LENGTH(waits), wait_ms(loop));
+		loop->options.run(loop->options.context);
+		(void)poll(waits, ARRAY_LENGTH(waits),
+		           loop->options.wait_ms(loop->options.context));
 	}
 	return NULL;
 }
@@ -129,20 +125,17 @@ int event_loop_open(const struct event_loop_options *options, struct event_loop 
                     struct error *err)
 {
 	struct event_loop *loop = mem_zalloc(1, sizeof(*loop));
-	const union MHD_DaemonInfo *info =
-		MHD_get_daemon_info(options->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 
 	loop->options = *options;
 	loop->last_arrived = &loop->first_arrived;
 	loop->last_finished = &loop->first_finished;
 	(void)pthread_mutex_init(&loop->lock, NULL);
 	loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (!info || loop->wake_fd < 0) {
+	if (loop->wake_fd < 0) {
 		(void)error_set_errno(err, errno, "making an event loop");
 		release(loop);
 		return -1;
 	}
-	loop->epoll_fd = info->epoll_fd;
 	if (pthread_create(&loop->thread, NULL, run, loop) != 0) {
 		release(loop);
 		return error_set(err, ERROR_IO, "starting an event thread");

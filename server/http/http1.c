@@ -1,6 +1,7 @@
 #include "server/http/http1.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <microhttpd.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,23 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "server/http/arena_pool.h"
-#include "server/http/body.h"
 #include "server/http/event_loop.h"
-#include "server/http/head_check.h"
 #include "server/http/http1_response.h"
 #include "server/routes/dispatch.h"
-#include "server/routes/route.h"
 
 #define CONNECTION_BYTES ((size_t)64 << 10) /* of libmicrohttpd, each: head and read buffer */
 #define HEADERS_MAX      1000
 #define DISCARD_MAX      ((size_t)256 << 10) /* of a refused request's body; as Go's server */
-#define WRITE_WEIGHT     ((size_t)64 << 10)
-#define WRITE_EXPANSION  12 /* bytes that a byte of a body becomes; measured: cpu-fleet, gzip */
-#define ARENAS_KEPT      64 /* a guess */
 
 enum call_step {
 	CALL_HEAD,
@@ -42,27 +35,20 @@ struct lane {
 
 /* One request. */
 struct call {
-	struct exchange exchange; /* first: the pool hands exchanges on */
+	struct incoming incoming; /* first: see there */
 	struct http1 *http1;
 	struct lane *lane;
 	struct MHD_Connection *mhd;
 	struct connection *connection;
 	char *target; /* as sent */
-	struct head head;
-	struct body body;
 	size_t discarded;
-	size_t response_bytes;
 	enum call_step step;
 	bool is_refused; /* the response is complete; the body is thrown away */
-	bool is_counted;
-	bool closes; /* the connection ends with this response */
+	bool closes;     /* the connection ends with this response */
 };
 
 struct http1 {
 	struct http1_options options;
-	struct arena_pool *arenas;
-	_Atomic size_t in_flight;
-	_Atomic bool refuses;
 	struct lane *lanes;
 	size_t lane_count;
 	size_t next_lane; /* the acceptor's */
@@ -78,14 +64,11 @@ static struct connection *connection_of(struct MHD_Connection *mhd)
 	return info ? info->socket_context : NULL;
 }
 
-/* The response is complete: any thread hands it to the event thread. */
-static void finish(struct exchange *exchange)
+static void finish(struct incoming *incoming)
 {
-	const struct call *call = (const struct call *)exchange;
+	const struct call *call = (const struct call *)incoming;
 
-	dispatch_complete(exchange);
-	worker_pool_release(call->http1->options.pool, exchange->weight);
-	event_loop_finish(call->lane->loop, exchange);
+	event_loop_finish(call->lane->loop, &incoming->exchange);
 }
 
 static void on_finished(void *context, struct exchange *exchange)
@@ -121,7 +104,6 @@ static void *begin(void *context, const char *target, struct MHD_Connection *mhd
 	struct lane *lane = context;
 	struct http1 *http1 = lane->http1;
 	struct call *call = mem_zalloc(1, sizeof(*call));
-	struct app *app = http1->options.app;
 
 	call->http1 = http1;
 	call->lane = lane;
@@ -129,18 +111,11 @@ static void *begin(void *context, const char *target, struct MHD_Connection *mhd
 	call->connection = connection_of(mhd);
 	call->target = mem_strdup(target); /* at most CONNECTION_BYTES; libmicrohttpd cuts it up */
 	hide_arguments(target);
-	call->exchange.app = app;
-	call->exchange.arena = arena_pool_take(http1->arenas);
-	call->exchange.start_mono_ns = clock_mono_ns();
-	call->exchange.cancel.gone = &call->connection->gone;
-	call->exchange.finish = finish;
-	http_response_init(&call->exchange.response, app->memory.limit / 4);
-	body_init(&call->body, 0, 0, &app->memory);
-	/*
-	 * in one order with `refuses`: who does not see that is counted when it is
-	 * waited for
-	 */
-	atomic_fetch_add(&http1->in_flight, 1);
+	incoming_begin(
+		&call->incoming, http1->options.intake,
+		&(struct incoming_options){ .budget = &intake_app(http1->options.intake)->memory,
+	                                    .gone = &call->connection->gone,
+	                                    .finish = finish });
 	connection_enter(http1->options.connections, call->connection, CONNECTION_HEAD);
 	return call;
 }
@@ -156,29 +131,23 @@ static void end(void *context, struct MHD_Connection *mhd, void **request,
 	if (!call)
 		return;
 	*request = NULL;
-	if (call->is_counted)
-		dispatch_count_end(&call->exchange, call->body.length, call->response_bytes);
 	connection_enter(http1->options.connections, call->connection, CONNECTION_IDLE);
-	http_response_fini(&call->exchange.response);
-	body_fini(&call->body);
-	arena_pool_give(http1->arenas, call->exchange.arena);
 	free(call->target);
+	incoming_end(&call->incoming); /* last: who waits for all to end may go on */
 	free(call);
-	atomic_fetch_sub(&http1->in_flight, 1);
 }
 
 /* Sends the response through libmicrohttpd. */
 static enum MHD_Result answer(struct call *call)
 {
-	const bool closes = call->closes || atomic_load_explicit(&call->exchange.app->stopping,
-	                                                         memory_order_relaxed);
+	struct exchange *exchange = &call->incoming.exchange;
+	const bool closes = call->closes ||
+	                    atomic_load_explicit(&exchange->app->stopping, memory_order_relaxed);
 
-	if (call->step != CALL_ANSWERED)
-		dispatch_complete(&call->exchange);
-	call->response_bytes = call->exchange.response.body.length;
+	call->incoming.response_bytes = exchange->response.body.length;
 	call->connection->drains = call->closes;
 	connection_enter(call->http1->options.connections, call->connection, CONNECTION_SENDING);
-	return http1_response_queue(call->mhd, &call->exchange, closes) ? MHD_YES : MHD_NO;
+	return http1_response_queue(call->mhd, exchange, closes) ? MHD_YES : MHD_NO;
 }
 
 /*
@@ -187,10 +156,11 @@ static enum MHD_Result answer(struct call *call)
  */
 static enum MHD_Result answer_now(struct call *call)
 {
-	dispatch_complete(&call->exchange);
-	call->response_bytes = call->exchange.response.body.length;
+	struct exchange *exchange = &call->incoming.exchange;
+
+	call->incoming.response_bytes = exchange->response.body.length;
 	call->connection->drains = true;
-	http1_response_write(call->connection->fd, &call->exchange);
+	http1_response_write(call->connection->fd, exchange);
 	return MHD_NO;
 }
 
@@ -223,88 +193,56 @@ static bool read_headers(struct call *call)
 {
 	const int count = MHD_get_connection_values_n(call->mhd, MHD_HEADER_KIND, NULL, NULL);
 	struct header_list list = { .capacity = count > 0 ? (size_t)count : 0 };
+	struct exchange *exchange = &call->incoming.exchange;
 
 	if (list.capacity > HEADERS_MAX) {
-		dispatch_malformed(&call->exchange, 431, "too many headers");
+		dispatch_malformed(exchange, 431, "too many headers");
 		return false;
 	}
-	list.headers = arena_array(call->exchange.arena, list.capacity + 1, sizeof(*list.headers));
+	list.headers = arena_array(exchange->arena, list.capacity + 1, sizeof(*list.headers));
 	if (!list.headers) {
-		dispatch_busy(&call->exchange, "memory");
+		dispatch_busy(exchange, "memory");
 		return false;
 	}
 	(void)MHD_get_connection_values_n(call->mhd, MHD_HEADER_KIND, add_header, &list);
-	call->exchange.request.headers = list.headers;
-	call->exchange.request.header_count = list.count;
+	exchange->request.headers = list.headers;
+	exchange->request.header_count = list.count;
 	return true;
 }
 
 static bool check_head(struct call *call, const char *version_text)
 {
-	const struct http_request *request = &call->exchange.request;
 	enum head_version version;
-	const char *reason = "";
-	int status;
 
 	if (!read_headers(call))
 		return false;
-	if (!head_version_parse(str_of(version_text), &version)) {
-		dispatch_malformed(&call->exchange, 505, "HTTP version not supported");
-		return false;
-	}
-	status = head_check(version, request->headers, request->header_count, &call->head, &reason);
-	if (status != 0)
-		dispatch_malformed(&call->exchange, status, reason);
-	return status == 0;
-}
-
-/*
- * Route, method, tenant and announced length. False: refused, the response is complete.
- */
-static bool route_call(struct call *call)
-{
-	struct exchange *exchange = &call->exchange;
-	struct str path;
-	struct str query;
-	size_t limit;
-
-	if (!head_split_target(str_of(call->target), &path, &query)) {
-		dispatch_malformed(exchange, 400, "malformed request target");
-		return false;
-	}
-	if (!dispatch_begin(exchange, path, query))
-		return false;
-	limit = dispatch_body_limit(exchange);
-	if (call->head.content_length > limit) {
-		dispatch_too_large(exchange, call->head.content_length);
-		return false;
-	}
-	body_init(&call->body, limit, (size_t)call->head.content_length, &exchange->app->memory);
-	return true;
+	if (head_version_parse(str_of(version_text), &version))
+		return incoming_check_head(&call->incoming, version);
+	dispatch_malformed(&call->incoming.exchange, 505, "HTTP version not supported");
+	return false;
 }
 
 /* Whether a refused request's body is worth reading, to keep the connection. */
-static bool keeps_after_refusal(const struct call *call)
+static bool keeps_after_refusal(const struct head *head)
 {
-	return !call->head.expects_continue && !call->head.is_chunked &&
-	       call->head.content_length <= DISCARD_MAX;
+	return !head->expects_continue && !head->is_chunked && head->content_length <= DISCARD_MAX;
 }
 
 static enum MHD_Result take_head(struct call *call, const char *method, const char *version)
 {
+	struct incoming *incoming = &call->incoming;
+
 	call->step = CALL_BODY;
-	call->exchange.request.method = str_of(method);
+	incoming->exchange.request.method = str_of(method);
 	connection_enter(call->http1->options.connections, call->connection, CONNECTION_BODY);
 	if (!check_head(call, version)) {
-		dispatch_count_begin(&call->exchange);
-		call->is_counted = true;
+		incoming_count(incoming);
 		call->closes = true;
 		return answer(call);
 	}
-	call->is_refused = !route_call(call);
-	dispatch_count_begin(&call->exchange);
-	call->is_counted = true;
-	if (call->is_refused && !keeps_after_refusal(call)) {
+	call->is_refused = !incoming_route(incoming, str_of(call->target));
+	incoming_count(incoming);
+	if (call->is_refused && !keeps_after_refusal(&incoming->head)) {
 		call->closes = true;
 		return answer(call);
 	}
@@ -315,49 +253,24 @@ static enum MHD_Result take_head(struct call *call, const char *method, const ch
 
 static enum MHD_Result take_body(struct call *call, const char *data, size_t *length)
 {
+	const size_t taken = *length;
+
+	*length = 0;
 	if (call->is_refused) {
-		call->discarded += *length;
-		*length = 0;
+		call->discarded += taken;
 		return call->discarded > DISCARD_MAX ? answer_now(call) : MHD_YES;
 	}
-	if (body_add(&call->body, data, *length)) {
-		*length = 0;
-		return MHD_YES;
-	}
-	if (call->body.starved)
-		dispatch_busy(&call->exchange, "memory");
-	else
-		dispatch_too_large(&call->exchange, call->head.content_length);
-	return answer_now(call);
+	return incoming_add(&call->incoming, data, taken) ? MHD_YES : answer_now(call);
 }
 
 static enum MHD_Result take_end(struct call *call)
 {
-	struct exchange *exchange = &call->exchange;
-
-	if (call->is_refused)
+	if (call->is_refused || !incoming_submit(&call->incoming))
 		return answer(call);
-	exchange->request.body = body_view(&call->body);
-	if (exchange->route->flags & ROUTE_INLINE) {
-		(void)exchange->route->handler(exchange);
-		return answer(call);
-	}
-	if (atomic_load(&call->http1->refuses)) {
-		dispatch_busy(exchange, "stopping");
-		return answer(call);
-	}
-	if (!worker_pool_reserve(call->http1->options.pool)) {
-		dispatch_busy(exchange, "queue");
-		return answer(call);
-	}
-	if (exchange->route->flags & ROUTE_WRITE) {
-		exchange->cancel.gone = NULL; /* writes always finish */
-		exchange->weight = WRITE_WEIGHT + exchange->request.body.length * WRITE_EXPANSION;
-	}
+	/* what a worker finishes meanwhile is taken over by this thread, later */
 	connection_enter(call->http1->options.connections, call->connection, CONNECTION_RUNNING);
 	call->step = CALL_WORKING;
 	MHD_suspend_connection(call->mhd);
-	worker_pool_push(call->http1->options.pool, exchange);
 	return MHD_YES;
 }
 
@@ -437,16 +350,6 @@ void http1_add(struct http1 *http1, struct connection *connection)
 	event_loop_add(lane->loop, connection);
 }
 
-size_t http1_in_flight(struct http1 *http1)
-{
-	return atomic_load(&http1->in_flight);
-}
-
-void http1_refuse(struct http1 *http1)
-{
-	atomic_store(&http1->refuses, true);
-}
-
 /* ---- opening ---- */
 
 __attribute__((format(printf, 2, 0))) static void log_library(void *context, const char *format,
@@ -474,13 +377,34 @@ static struct MHD_Daemon *start_daemon(struct lane *lane)
 	                        MHD_OPTION_NOTIFY_CONNECTION, on_connection, lane, MHD_OPTION_END);
 }
 
+/* Milliseconds until the library wants to run, -1: when something happens. */
+static int wait_ms(void *context)
+{
+	const struct lane *lane = context;
+	MHD_UNSIGNED_LONG_LONG timeout_ms;
+
+	if (MHD_get_timeout(lane->daemon, &timeout_ms) != MHD_YES)
+		return -1;
+	return timeout_ms > INT_MAX ? INT_MAX : (int)timeout_ms;
+}
+
+static void run(void *context)
+{
+	(void)MHD_run(((const struct lane *)context)->daemon);
+}
+
 static int open_lane(struct http1 *http1, struct lane *lane, struct error *err)
 {
+	const union MHD_DaemonInfo *info;
+
 	lane->http1 = http1;
 	lane->daemon = start_daemon(lane);
 	if (!lane->daemon)
 		return error_set_errno(err, errno, "starting libmicrohttpd");
-	return event_loop_open(&(struct event_loop_options){ .daemon = lane->daemon,
+	info = MHD_get_daemon_info(lane->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	return event_loop_open(&(struct event_loop_options){ .fd = info->epoll_fd,
+	                                                     .wait_ms = wait_ms,
+	                                                     .run = run,
 	                                                     .arrived = on_arrived,
 	                                                     .finished = on_finished,
 	                                                     .context = lane },
@@ -492,8 +416,6 @@ int http1_open(const struct http1_options *options, struct http1 **out, struct e
 	struct http1 *http1 = mem_zalloc(1, sizeof(*http1));
 
 	http1->options = *options;
-	http1->arenas =
-		arena_pool_new(options->app->memory.limit / 2, &options->app->memory, ARENAS_KEPT);
 	http1->lanes = mem_zalloc(options->event_threads, sizeof(*http1->lanes));
 	for (; http1->lane_count < options->event_threads; http1->lane_count++)
 		if (open_lane(http1, &http1->lanes[http1->lane_count], err) < 0) {
@@ -515,6 +437,5 @@ void http1_close(struct http1 *http1)
 			MHD_stop_daemon(http1->lanes[i].daemon);
 	}
 	free(http1->lanes);
-	arena_pool_free(http1->arenas);
 	free(http1);
 }

@@ -4,7 +4,7 @@
  * Shape    its event threads take connections that somebody else has accepted. They
  *          read the head, refuse what must not be believed, gather the body, and hand
  *          the request to the worker pool; the connection sleeps until the response is
- *          there.
+ *          there. What is the same for every version of HTTP is the intake's.
  *
  *            HEAD -> BODY -> WORKING -> ANSWERED        a request's steps
  *               `-----`-------------> ANSWERED        refused: answered at once, or
@@ -20,15 +20,13 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "server/app.h"
 #include "server/http/connections.h"
-#include "server/http/worker_pool.h"
+#include "server/http/intake.h"
 
 struct http1;
 
 struct http1_options {
-	struct app *app;
-	struct worker_pool *pool;
+	struct intake *intake;
 	struct connections *connections;
 	size_t event_threads; /* at least 1 */
 	size_t max_connections;
@@ -36,14 +34,8 @@ struct http1_options {
 
 int http1_open(const struct http1_options *options, struct http1 **out, struct error *err);
 
-/* From now on requests that need a worker are answered 503. */
-void http1_refuse(struct http1 *http1);
-
 /* No request may be with a worker any more. */
 void http1_close(struct http1 *http1);
 
 /* Takes over a connection whose first bytes are no other protocol's. */
 void http1_add(struct http1 *http1, struct connection *connection);
-
-/* Requests whose response is not finished. */
-size_t http1_in_flight(struct http1 *http1);

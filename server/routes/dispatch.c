@@ -183,6 +183,11 @@ size_t dispatch_body_limit(const struct exchange *exchange)
 	return speaks_grpc(exchange) ? grpc_body_limit(&exchange->request, limit) : limit;
 }
 
+uint64_t dispatch_announced(const struct exchange *exchange, struct str begun)
+{
+	return speaks_grpc(exchange) ? grpc_announced(&exchange->request, begun) : 0;
+}
+
 void dispatch_complete(struct exchange *exchange)
 {
 	const size_t limit = exchange->app->options->grpc_max_message_bytes;

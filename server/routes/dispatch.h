@@ -24,6 +24,9 @@ bool dispatch_begin(struct exchange *exchange, struct str raw_path, struct str r
 size_t dispatch_body_limit(const struct exchange *exchange);
 size_t dispatch_message_limit(const struct exchange *exchange);
 
+/* Bytes that the beginning of a body announces, where a gRPC frame is; else 0. */
+uint64_t dispatch_announced(const struct exchange *exchange, struct str begun);
+
 /*
  * The response is complete: makes it one of gRPC where the request was. Once, before it is
  * sent; the exchange's owner.

@@ -34,6 +34,7 @@ struct fixture {
 	struct limits limits;
 	struct worker_pool *pool;
 	struct connections *connections;
+	struct intake *intake;
 	struct http1 *http1;
 	struct listener *listener;
 };
@@ -131,9 +132,6 @@ static enum exchange_state serve_finished(struct exchange *exchange)
 static int open_all(struct fixture *f, size_t workers, size_t queue_length)
 {
 	struct error err = { 0 };
-	const struct http1_options http1 = { .app = &f->app,
-		                             .event_threads = 1,
-		                             .max_connections = 1000 };
 
 	f->options = options_new();
 	f->app.options = f->options;
@@ -146,14 +144,13 @@ static int open_all(struct fixture *f, size_t workers, size_t queue_length)
 	if (connections_new(&(struct connections_options){ .max = 1000 }, &f->connections, &err) <
 	    0)
 		return -1;
-	{
-		struct http1_options options = http1;
-
-		options.pool = f->pool;
-		options.connections = f->connections;
-		if (http1_open(&options, &f->http1, &err) < 0)
-			return -1;
-	}
+	f->intake = intake_new(&f->app, f->pool);
+	if (http1_open(&(struct http1_options){ .intake = f->intake,
+	                                        .connections = f->connections,
+	                                        .event_threads = 1,
+	                                        .max_connections = 1000 },
+	               &f->http1, &err) < 0)
+		return -1;
 	return listener_open(&(struct listener_options){ .address = "127.0.0.1",
 	                                                 .connections = f->connections,
 	                                                 .http1 = f->http1 },
@@ -177,11 +174,12 @@ static int tear_down(void **state)
 	atomic_store(&f->app.stopping, true);
 	listener_stop(f->listener);
 	gate_set(true);
-	while (http1_in_flight(f->http1) > 0)
+	while (intake_in_flight(f->intake) > 0)
 		(void)usleep(1000);
 	listener_close(f->listener);
 	http1_close(f->http1);
 	worker_pool_free(f->pool);
+	intake_free(f->intake);
 	connections_free(f->connections);
 	assert_int_equal(budget_used(&f->app.memory), 0);
 	app_metrics_free(f->app.metrics);
