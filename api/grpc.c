@@ -236,8 +236,8 @@ static int unpack(const struct frame *frame, bool gzip, size_t limit, struct are
 static int read_message(const struct grpc_type *type, struct str body, bool gzip, size_t limit,
                         struct arena *arena, struct str *out, struct error *err)
 {
-	struct frame frame;
-	struct frame more;
+	struct frame frame = { 0 };
+	struct frame more = { 0 };
 
 	if (type->form == GRPC_WEB_TEXT && decode_text(body, arena, &body, err) < 0)
 		return error_context(err, "protocol error");

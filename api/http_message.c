@@ -52,8 +52,7 @@ void http_response_header(struct http_response *response, const char *name, stru
 void http_response_trailer(struct http_response *response, const char *name, struct str value)
 {
 	assert(response->trailer_count < HTTP_RESPONSE_TRAILERS_MAX);
-	response->trailers[response->trailer_count++] =
-		(struct http_header){ str_of(name), value };
+	response->trailers[response->trailer_count++] = (struct http_header){ str_of(name), value };
 }
 
 const struct str *http_response_find_header(const struct http_response *response, const char *name)
