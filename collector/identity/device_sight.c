@@ -17,11 +17,14 @@
 
 static void set_visible(struct str value, struct device_sight *out)
 {
+	const bool is_list = str_index(value, ',') >= 0;
+
 	value = str_trim(value);
 	out->visibility = DEVICES_OTHER;
-	if (value.length == 0 || value.length >= DEVICE_SIGHT_TEXT || str_index(value, ',') >= 0)
+	if (value.length == 0 ||
+	    value.length >= (is_list ? (size_t)DEVICE_SIGHT_TEXT : (size_t)DEVICE_SIGHT_NAME))
 		return;
-	out->visibility = DEVICES_ONE;
+	out->visibility = is_list ? DEVICES_SEVERAL : DEVICES_ONE;
 	memcpy(out->visible, value.data, value.length);
 	out->visible[value.length] = '\0';
 }

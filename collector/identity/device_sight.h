@@ -14,12 +14,14 @@
 
 #include "base/str.h"
 
-#define DEVICE_SIGHT_TEXT 96 /* UUIDs are shorter */
+#define DEVICE_SIGHT_NAME 96  /* of one device: UUIDs are shorter */
+#define DEVICE_SIGHT_TEXT 720 /* of a list: 16 UUIDs have room */
 
 enum device_sight_visible {
-	DEVICES_ALL,   /* nothing says otherwise */
-	DEVICES_ONE,   /* `visible` names it: a UUID, its beginning, or a number */
-	DEVICES_OTHER, /* several, none, or what is not understood */
+	DEVICES_ALL,     /* nothing says otherwise */
+	DEVICES_ONE,     /* `visible` names it: a UUID, its beginning, or a number */
+	DEVICES_SEVERAL, /* likewise, each behind a comma but the first */
+	DEVICES_OTHER,   /* none, or what is not understood */
 };
 
 enum device_sight_open {

@@ -19,12 +19,6 @@ struct device_books {
 	size_t known_count;
 };
 
-/* The holders of one process in a picture. */
-struct held_devices {
-	const struct device_holder *holders;
-	size_t count;
-};
-
 struct device_books *device_books_new(const struct device_books_options *options)
 {
 	struct device_books *books = mem_zalloc(1, sizeof(*books));
@@ -113,21 +107,18 @@ static struct held_devices held_by(const struct device_picture *picture, uint32_
 }
 
 bool device_books_held(const struct device_books *books, const struct gpu_process *process,
-                       int64_t *out_bytes)
+                       struct held_devices *out)
 {
 	const struct device_picture *picture = device_books_picture(books);
 	struct held_devices held;
-	wide_sum sum = 0;
 
 	if (!picture || process->end_mono_ns != 0 || !knows_holders(picture))
 		return false;
 	held = held_by(picture, process->tgid);
-	for (size_t i = 0; i < held.count; i++) {
+	for (size_t i = 0; i < held.count; i++)
 		if (!held.holders[i].has_bytes)
 			return false;
-		sum += held.holders[i].bytes;
-	}
-	*out_bytes = wide_sum_value(sum);
+	*out = held;
 	return held.count > 0;
 }
 
@@ -138,12 +129,31 @@ static void set_gpu(struct gpu_process *process, const char *uuid)
 	(void)snprintf(process->gpu, sizeof(process->gpu), "%s", uuid);
 }
 
+/* Devices that it counts itself, as far as it holds or held memory of them. */
+static void name_devices(const struct device_books *books, struct gpu_process *process)
+{
+	const struct gpu_account *account = &process->account;
+
+	if (account->device_count > 0 && !process->gpus)
+		process->gpus = mem_zalloc(DEVICES_MAX, sizeof(*process->gpus));
+	for (size_t i = 0; i < account->device_count; i++) {
+		const struct device_reading *device;
+
+		/* of one that has ended it stays */
+		if (process->end_mono_ns != 0 && process->gpus[i][0])
+			continue;
+		device = gpu_choice_number(books->known, books->known_count, &process->identity, i);
+		(void)snprintf(process->gpus[i], DEVICE_TEXT, "%s", device ? device->uuid : "");
+	}
+}
+
 static void settle_process(const struct device_books *books, const struct device_picture *picture,
                            struct gpu_process *process)
 {
 	const struct device_reading *device;
 	struct held_devices held = { 0 };
 
+	name_devices(books, process);
 	/* of one that has ended the id may be another's by now */
 	if (picture && process->end_mono_ns == 0)
 		held = held_by(picture, process->tgid);
@@ -168,14 +178,12 @@ void device_books_settle(const struct device_books *books, struct gpu_process_ta
 		settle_process(books, knows ? picture : NULL, gpu_process_table_at(processes, i));
 }
 
-const struct device_reading *device_books_of(const struct device_books *books,
-                                             const struct gpu_process *process)
+const struct device_reading *device_books_of(const struct device_books *books, const char *gpu)
 {
 	const struct device_picture *picture = device_books_picture(books);
 
 	for (size_t i = 0; picture && i < picture->device_count; i++)
-		if (picture->devices[i].has_memory &&
-		    strcmp(picture->devices[i].uuid, process->gpu) == 0)
+		if (picture->devices[i].has_memory && strcmp(picture->devices[i].uuid, gpu) == 0)
 			return &picture->devices[i];
 	return NULL;
 }

@@ -23,6 +23,21 @@ struct device_books_options {
 	int64_t stale_ns; /* an older picture is none */
 };
 
+/* What devices count for one process. */
+struct held_devices {
+	const struct device_holder *holders;
+	size_t count;
+};
+
+static inline wide_sum held_devices_bytes(const struct held_devices *held)
+{
+	wide_sum sum = 0;
+
+	for (size_t i = 0; i < held->count; i++)
+		sum += held->holders[i].bytes;
+	return sum;
+}
+
 struct device_books;
 
 struct device_books *device_books_new(const struct device_books_options *options)
@@ -45,10 +60,12 @@ const struct device_picture *device_books_picture(const struct device_books *boo
 /* How old the last picture is, stale or not; -1: there was none. */
 int64_t device_books_age_ns(const struct device_books *books);
 
-/* The device that a process is on, if it says what it has; or NULL. */
-const struct device_reading *device_books_of(const struct device_books *books,
-                                             const struct gpu_process *process);
+/* The device of that UUID, if it says what it has; or NULL. */
+const struct device_reading *device_books_of(const struct device_books *books, const char *gpu);
 
-/* What a process holds of all devices as they say it; false: they do not all say it. */
+/*
+ * The holders of a process in the newest picture, of all devices; false: none, or they do not
+ * all say what it holds.
+ */
 bool device_books_held(const struct device_books *books, const struct gpu_process *process,
-                       int64_t *out_bytes);
+                       struct held_devices *out);

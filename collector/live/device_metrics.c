@@ -1,8 +1,10 @@
 #include "collector/live/device_metrics.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/clock.h"
+#include "collector/live/device_groups.h"
 
 /* The process of an id that runs, of those that are shown; NULL: there is none. */
 static const struct gpu_process *running_process(const struct metrics_text *text, uint32_t tgid)
@@ -39,20 +41,79 @@ static void put_used_by_processes(const struct metrics_text *text,
 	}
 }
 
-/* What a device counts for a process beyond what our books have of it. */
-static void put_unattributed(const struct metrics_text *text, const struct device_books *devices)
+static void put_rest(const struct metrics_text *text, const struct gpu_process *process,
+                     const char *gpu, wide_sum held, wide_sum live)
+{
+	strbuf_printf(text->out, "%s{", metrics_text_name(GPU_METRIC_UNATTRIBUTED));
+	metrics_text_process(text, process->tgid, &process->identity);
+	strbuf_add_byte(text->out, ',');
+	metrics_text_label(text->out, "gpu", gpu);
+	strbuf_printf(text->out, "} %" PRId64 "\n", wide_sum_value(held) - wide_sum_value(live));
+}
+
+/* The bytes of one device; 0: it does not count the process. */
+static wide_sum held_of(const struct device_picture *picture, const struct held_devices *held,
+                        const char *gpu)
+{
+	for (size_t i = 0; i < held->count; i++)
+		if (strcmp(picture->devices[held->holders[i].device].uuid, gpu) == 0)
+			return held->holders[i].bytes;
+	return 0;
+}
+
+static const struct device_group *find_group(const struct device_groups *groups, const char *gpu)
+{
+	for (size_t i = 0; i < groups->count; i++)
+		if (strcmp(groups->groups[i].gpu, gpu) == 0)
+			return &groups->groups[i];
+	return NULL;
+}
+
+/* Of each device that counts the process, or has memory of it in our books. */
+static void put_rests(const struct metrics_text *text, const struct gpu_process *process,
+                      const struct device_picture *picture, const struct held_devices *held,
+                      const struct device_groups *groups)
+{
+	for (size_t i = 0; i < groups->count; i++) {
+		const struct device_group *group = &groups->groups[i];
+		const wide_sum bytes = held_of(picture, held, group->gpu);
+		const wide_sum live = device_group_live(&process->account, group);
+
+		if (bytes > 0 || live > 0)
+			put_rest(text, process, group->gpu, bytes, live);
+	}
+	for (size_t i = 0; i < held->count; i++) {
+		const struct device_holder *holder = &held->holders[i];
+		const char *gpu = picture->devices[holder->device].uuid;
+
+		if (!find_group(groups, gpu))
+			put_rest(text, process, gpu, holder->bytes, 0);
+	}
+}
+
+/*
+ * What devices count for a process beyond what our books have of it: of each, or, where some
+ * of it lies on a device that is not known, of all of them.
+ */
+static void put_unattributed(const struct metrics_text *text, const struct device_books *devices,
+                             const struct device_picture *picture)
 {
 	metrics_text_begin(text, GPU_METRIC_UNATTRIBUTED);
 	for (size_t i = 0; i < text->process_count; i++) {
 		const struct gpu_process *process = text->processes[i];
-		int64_t held_bytes;
+		const struct device_group *unknown;
+		struct device_groups groups;
+		struct held_devices held;
 
-		if (!device_books_held(devices, process, &held_bytes))
+		if (!device_books_held(devices, process, &held))
 			continue;
-		strbuf_printf(text->out, "%s{", metrics_text_name(GPU_METRIC_UNATTRIBUTED));
-		metrics_text_process(text, process->tgid, &process->identity);
-		strbuf_printf(text->out, "} %" PRId64 "\n",
-		              held_bytes - wide_sum_value(process->account.gpu_live_bytes));
+		device_groups_of(process, &groups);
+		unknown = find_group(&groups, DEVICE_UNKNOWN);
+		if (unknown && device_group_live(&process->account, unknown) > 0)
+			put_rest(text, process, DEVICE_UNKNOWN, held_devices_bytes(&held),
+			         process->account.gpu_live_bytes);
+		else
+			put_rests(text, process, picture, &held, &groups);
 	}
 }
 
@@ -83,5 +144,5 @@ void device_metrics_format(const struct metrics_text *text, const struct device_
 	put_memory_of_devices(text, picture, GPU_METRIC_DEVICE_USED);
 	put_memory_of_devices(text, picture, GPU_METRIC_DEVICE_TOTAL);
 	put_used_by_processes(text, picture);
-	put_unattributed(text, devices);
+	put_unattributed(text, devices, picture);
 }

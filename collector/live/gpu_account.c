@@ -6,6 +6,8 @@
 #include "collector/live/gpu_account_parts.h"
 #include "collector/live/stack_table.h"
 
+#define ALL_DEVICES (-1)
+
 void gpu_account_init(struct gpu_account *account, struct budget *budget)
 {
 	*account = (struct gpu_account){ 0 };
@@ -28,6 +30,7 @@ static void forget_blocks(struct gpu_account *account)
 
 void gpu_account_fini(struct gpu_account *account)
 {
+	account_forget_devices(account);
 	memory_sums_fini(&account->sums);
 	forget_blocks(account);
 	free(account->failures);
@@ -227,6 +230,46 @@ static void count_blocks(const struct gpu_account *account, struct class_books *
 		count_block(account, physical->sum, physical->bytes, seen);
 }
 
+/* What the sums hold, by class; of one device (0: of none that is known), or of all. */
+static void count_sums(const struct gpu_account *account, int device, struct class_books *seen)
+{
+	for (uint32_t i = 0; i < memory_sums_count(&account->sums); i++) {
+		const struct memory_sum *sum = memory_sums_at(&account->sums, i);
+
+		if (device != ALL_DEVICES && sum->device != device)
+			continue;
+		seen[sum->memory_class].live_bytes += sum->live_bytes;
+		seen[sum->memory_class].live_blocks += sum->live_objects;
+	}
+}
+
+/* The equation, and that live is what the sums hold. */
+static void check_books(const struct class_books *books, const struct class_books *seen)
+{
+	for (int i = 0; i < CUDA_CLASS_COUNT; i++) {
+		assert(books[i].alloc_bytes ==
+		       books[i].free_bytes + books[i].implicit_bytes + books[i].live_bytes);
+		assert(books[i].alloc_calls ==
+		       books[i].free_calls + books[i].implicit_calls + books[i].live_blocks);
+		assert(books[i].live_bytes == seen[i].live_bytes);
+		assert(books[i].live_blocks == seen[i].live_blocks);
+	}
+}
+
+static void check_devices(const struct gpu_account *account)
+{
+	for (int i = 0; i < DEVICES_MAX; i++) {
+		struct class_books seen[CUDA_CLASS_COUNT] = { 0 };
+
+		count_sums(account, i + 1, seen);
+		if (account->ledgers[i])
+			check_books(account->ledgers[i]->books, seen);
+		assert(!account->ledgers[i] || i < account->device_count);
+		for (int j = 0; j < CUDA_CLASS_COUNT && !account->ledgers[i]; j++)
+			assert(seen[j].live_blocks == 0);
+	}
+}
+
 void gpu_account_check(const struct gpu_account *account)
 {
 	struct class_books seen[CUDA_CLASS_COUNT] = { 0 };
@@ -234,24 +277,16 @@ void gpu_account_check(const struct gpu_account *account)
 
 	memory_sums_check(&account->sums);
 	count_blocks(account, seen);
-	for (uint32_t i = 0; i < memory_sums_count(&account->sums); i++) {
-		const struct memory_sum *sum = memory_sums_at(&account->sums, i);
-
-		seen[sum->memory_class].live_bytes += sum->live_bytes;
-		seen[sum->memory_class].live_blocks += sum->live_objects;
-		high += high_water_of(&account->sums.high, sum);
-	}
-	assert(high == account->sums.high.bytes);
+	count_sums(account, ALL_DEVICES, seen);
+	check_books(account->books, seen);
+	check_devices(account);
 	for (int i = 0; i < CUDA_CLASS_COUNT; i++) {
 		const struct class_books *books = &account->books[i];
 
-		assert(books->alloc_bytes ==
-		       books->free_bytes + books->implicit_bytes + books->live_bytes);
-		assert(books->alloc_calls ==
-		       books->free_calls + books->implicit_calls + books->live_blocks);
-		assert(books->live_bytes == seen[i].live_bytes);
-		assert(books->live_blocks == seen[i].live_blocks);
 		assert(books->live_bytes == seen[i].lost_bytes + books->lost_bytes);
 		assert(books->live_blocks == seen[i].lost_blocks + books->lost_blocks);
 	}
+	for (uint32_t i = 0; i < memory_sums_count(&account->sums); i++)
+		high += high_water_of(&account->sums.high, memory_sums_at(&account->sums, i));
+	assert(high == account->sums.high.bytes);
 }

@@ -1,5 +1,5 @@
 /*
- * The books of one process: what it allocated, freed and holds, by stack and class.
+ * The books of one process: what it allocated, freed and holds, by stack, class and device.
  *
  * Shape    events go in, in their order; sums come out. For each class
  *
@@ -22,14 +22,18 @@
  *          node of a graph                allocated and implicitly freed: its address is,
  *                                         its memory comes and goes with launches
  *
- * Units    bytes; times are those of the events.
+ *          The same holds for each device of its own, of what is certain to lie there when
+ *          it is allocated; a block stays on its device. Managed memory lies on any, memory
+ *          of the host on none.
+ *
+ * Units    bytes; times are those of the events; devices are 1 + their number, 0: not known.
  * Errors   none.
  * Threads  none: the collector's.
  * Source   collector specification 2.2, 2.5, 3.2, 3.5, 4.5
  *
  * Invariants, asserted by gpu_account_check(): the equation above, and that live bytes
- * and blocks of a class are those of its sums, and of the table plus what is lost; and
- * that the sums held at the highest point what was live then.
+ * and blocks of a class are those of its sums, and of the table plus what is lost; the same
+ * for each device; and that the sums held at the highest point what was live then.
  */
 #pragma once
 
@@ -42,6 +46,7 @@
 
 #define BLOCK_SPACES   CUDA_SPACE_HANDLE /* the other spaces; it is the last one */
 #define UNDOABLE_FREES 1024              /* threads of which the last free can be undone */
+#define DEVICES_MAX    32                /* of a process; those behind are not told apart */
 
 struct class_books {
 	wide_sum alloc_bytes;
@@ -56,10 +61,16 @@ struct class_books {
 	uint64_t lost_blocks;
 };
 
+/* The books of one device. */
+struct device_ledger {
+	struct class_books books[CUDA_CLASS_COUNT];
+};
+
 /* Failed calls with one stack and result, since the last tick. */
 struct failure_sum {
 	uint32_t stack;
 	enum cuda_class memory_class;
+	uint16_t device; /* where the memory would have been */
 	int32_t result;
 	wide_sum requested_bytes; /* of allocations that failed for want of memory */
 	uint64_t failures;
@@ -100,7 +111,10 @@ struct gpu_account {
 	struct live_table blocks[BLOCK_SPACES];
 	struct physical_memory physical; /* blocks of CUDA_SPACE_HANDLE */
 	struct device_contexts contexts;
-	struct class_books books[CUDA_CLASS_COUNT];
+	struct class_books books[CUDA_CLASS_COUNT]; /* of all devices, and of none that is known */
+
+	struct device_ledger *ledgers[DEVICES_MAX]; /* by device - 1; NULL: nothing was there */
+	uint16_t device_count;                      /* behind it there is none */
 
 	struct failure_sum *failures; /* FAILURES_MAX at most */
 	size_t failure_count;
@@ -126,6 +140,9 @@ bool cuda_class_is_gpu(enum cuda_class memory_class);
 
 /* The class of what an event is about. */
 enum cuda_class gpu_account_class_of(const struct cuda_event *event);
+
+/* Where what an event of this process allocates lies: a device that has a ledger, or 0. */
+uint16_t gpu_account_device_of(struct gpu_account *account, const struct cuda_event *event);
 
 /* The budget is shared by all accounts and outlives them. */
 void gpu_account_init(struct gpu_account *account, struct budget *budget);

@@ -49,7 +49,9 @@ static void book_alloc(struct gpu_account *account, const struct cuda_event *eve
 {
 	const enum cuda_class memory_class = gpu_account_class_of(event);
 	const uint64_t bytes = event->bytes < INT64_MAX ? event->bytes : INT64_MAX;
-	const uint32_t number = memory_sums_find(&account->sums, stack, memory_class);
+	const uint32_t number = memory_sums_find(
+		&account->sums, &(struct memory_place){ stack, memory_class,
+	                                                gpu_account_device_of(account, event) });
 	const struct movement move = { memory_sums_at(&account->sums, number), bytes, 1 };
 
 	account->counted[memory_class].alloc_bytes += event->bytes;
@@ -167,7 +169,7 @@ static struct failure_sum *failure_of(struct gpu_account *account, const struct 
 		struct failure_sum *sum = &account->failures[i];
 
 		if (sum->stack == key->stack && sum->memory_class == key->memory_class &&
-		    sum->result == key->result)
+		    sum->device == key->device && sum->result == key->result)
 			found = sum;
 	}
 	if (found)
@@ -198,12 +200,15 @@ void account_book_failure(struct gpu_account *account, const struct cuda_event *
 		.stack = account->failure_count < FAILURES_MAX ? stack
 		                                               : stack_lost(event->function),
 		.memory_class = memory_class,
+		.device = wants_memory(event) ? gpu_account_device_of(account, event) : 0,
 		.result = event->result,
 	};
 	struct failure_sum *sum;
 
-	if (account->failure_count >= 2 * FAILURES_MAX) /* results that nobody knows */
+	if (account->failure_count >= 2 * FAILURES_MAX) { /* results that nobody knows */
 		key.result = CUDA_ERROR_UNKNOWN;
+		key.device = 0;
+	}
 	sum = failure_of(account, &key);
 	sum->failures++;
 	if (wants_memory(event) && event->result == CUDA_ERROR_OUT_OF_MEMORY)

@@ -37,6 +37,11 @@ struct undoable_free *account_undoable(struct gpu_account *account, uint32_t tid
 void account_book_failure(struct gpu_account *account, const struct cuda_event *event,
                           uint32_t stack);
 
+/* ---- devices ---- */
+
+/* Gives the memory of all ledgers back. */
+void account_forget_devices(struct gpu_account *account);
+
 /* ---- physical memory ---- */
 
 /* False when there is no room: it cannot live. */

@@ -73,16 +73,51 @@ static enum answer choose_uuid(const struct choice *choice, const char *text,
 	return found == 1 ? ANSWER_DEVICE : ANSWER_NONE;
 }
 
+/* One of those that the environment lists. */
+static enum answer choose_named(const struct choice *choice, struct str name,
+                                const struct device_reading **out)
+{
+	char text[DEVICE_SIGHT_NAME];
+	uint64_t number;
+
+	name = str_trim(name);
+	if (str_to_u64(name, UINT32_MAX, &number))
+		return choose_number(choice, number, out);
+	if (name.length == 0 || name.length >= sizeof(text))
+		return ANSWER_NONE;
+	memcpy(text, name.data, name.length);
+	text[name.length] = '\0';
+	return choose_uuid(choice, text, out);
+}
+
 static enum answer choose_visible(const struct choice *choice, const struct device_reading **out)
 {
 	const struct device_sight *sight = &choice->identity->devices;
-	uint64_t number;
 
 	if (sight->visibility != DEVICES_ONE)
 		return ANSWER_NOTHING;
-	if (str_to_u64(str_of(sight->visible), UINT32_MAX, &number))
+	return choose_named(choice, str_of(sight->visible), out);
+}
+
+/* Which one the process counts as `number`. */
+static enum answer choose_counted(const struct choice *choice, uint64_t number,
+                                  const struct device_reading **out)
+{
+	struct str rest = str_of(choice->identity->devices.visible);
+	struct str name = STR("");
+
+	switch (choice->identity->devices.visibility) {
+	case DEVICES_ALL:
 		return choose_number(choice, number, out);
-	return choose_uuid(choice, sight->visible, out);
+	case DEVICES_ONE:
+	case DEVICES_SEVERAL:
+		for (uint64_t i = 0; i <= number; i++)
+			if (!str_split(&rest, ',', &name))
+				return ANSWER_NONE;
+		return choose_named(choice, name, out);
+	default:
+		return ANSWER_NONE;
+	}
 }
 
 static enum answer choose_opened(const struct choice *choice, const struct device_reading **out)
@@ -134,4 +169,14 @@ const struct device_reading *gpu_choice_find(const struct device_reading *device
 	if (by_visible == ANSWER_DEVICE)
 		return visible;
 	return by_opened == ANSWER_DEVICE ? opened : NULL;
+}
+
+const struct device_reading *gpu_choice_number(const struct device_reading *devices, size_t count,
+                                               const struct process_identity *identity,
+                                               uint64_t number)
+{
+	const struct choice choice = { devices, count, identity };
+	const struct device_reading *found = NULL;
+
+	return choose_counted(&choice, number, &found) == ANSWER_DEVICE ? found : NULL;
 }

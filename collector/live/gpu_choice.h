@@ -1,5 +1,6 @@
 /*
- * Which of a machine's devices a process is on, by what it showed of itself.
+ * Which of a machine's devices a process is on, by what it showed of itself; and which one a
+ * number of its own is.
  *
  * Shape    only what is certain: there is one device; or CUDA_VISIBLE_DEVICES names one by
  *          its UUID; or the process has one of /dev/nvidiaN open. A number there counts
@@ -17,3 +18,8 @@
 /* NULL: it is not certain. */
 const struct device_reading *gpu_choice_find(const struct device_reading *devices, size_t count,
                                              const struct process_identity *identity);
+
+/* The device that the process counts as `number`; NULL: it is not certain. */
+const struct device_reading *gpu_choice_number(const struct device_reading *devices, size_t count,
+                                               const struct process_identity *identity,
+                                               uint64_t number);

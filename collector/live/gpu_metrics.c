@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "collector/identity/identifier.h"
 #include "collector/live/cuda_error.h"
+#include "collector/live/device_groups.h"
 #include "collector/live/device_metrics.h"
 #include "collector/live/metrics_text.h"
 
@@ -177,25 +178,34 @@ static void put_compatible(const struct metrics_text *text, enum gpu_metric_id i
 
 /* ---- our own ---- */
 
+/* A line for each class. */
+static void put_group(const struct metrics_text *text, const struct gpu_process *process,
+                      const struct device_group *group)
+{
+	for (int i = 0; i < CUDA_CLASS_COUNT; i++) {
+		const struct class_books books =
+			device_group_books(&process->account, group, (enum cuda_class)i);
+
+		if (books.alloc_calls == 0)
+			continue;
+		strbuf_printf(text->out, "%s{", metrics_text_name(GPU_METRIC_INUSE_BYTES));
+		put_process(text, process);
+		strbuf_printf(text->out, ",cuda_class=\"%s\",",
+		              cuda_class_name((enum cuda_class)i));
+		metrics_text_label(text->out, "gpu", group->gpu);
+		strbuf_printf(text->out, "} %" PRId64 "\n", wide_sum_value(books.live_bytes));
+	}
+}
+
 static void put_live(const struct metrics_text *text)
 {
 	metrics_text_begin(text, GPU_METRIC_INUSE_BYTES);
 	for (size_t i = 0; i < text->process_count; i++) {
-		const struct gpu_process *process = text->processes[i];
+		struct device_groups groups;
 
-		for (int j = 0; j < CUDA_CLASS_COUNT; j++) {
-			const struct class_books *books = &process->account.books[j];
-
-			if (books->alloc_calls == 0)
-				continue;
-			strbuf_printf(text->out, "%s{", metrics_text_name(GPU_METRIC_INUSE_BYTES));
-			put_process(text, process);
-			strbuf_printf(text->out, ",cuda_class=\"%s\",",
-			              cuda_class_name((enum cuda_class)j));
-			metrics_text_label(text->out, "gpu", process->gpu);
-			strbuf_printf(text->out, "} %" PRId64 "\n",
-			              wide_sum_value(books->live_bytes));
-		}
+		device_groups_of(text->processes[i], &groups);
+		for (size_t j = 0; j < groups.count; j++)
+			put_group(text, text->processes[i], &groups.groups[j]);
 	}
 	metrics_text_begin(text, GPU_METRIC_PEAK_BYTES);
 	for (size_t i = 0; i < text->process_count; i++) {

@@ -44,6 +44,7 @@ static void free_process(struct gpu_process *process)
 	gpu_account_fini(&process->account);
 	process_identity_fini(&process->identity);
 	free(process->share);
+	free(process->gpus);
 	free(process);
 }
 
@@ -87,6 +88,8 @@ static void read_identity(const struct gpu_process_table *table, struct gpu_proc
 
 	memcpy(text, comm, COMM_BYTES);
 	(void)snprintf(process->gpu, sizeof(process->gpu), "%s", DEVICE_UNKNOWN);
+	free(process->gpus);
+	process->gpus = NULL;
 	process_identity_fini(&process->identity);
 	table->options.namer.identify(table->options.namer.context, process->tgid, text,
 	                              &process->identity);
@@ -148,6 +151,13 @@ struct gpu_process *gpu_process_table_at(const struct gpu_process_table *table, 
 	return table->all[index];
 }
 
+const char *gpu_process_device(const struct gpu_process *process, uint16_t device)
+{
+	const bool is_named = device > 0 && process->gpus && process->gpus[device - 1][0];
+
+	return is_named ? process->gpus[device - 1] : process->gpu;
+}
+
 void gpu_process_end(struct gpu_process *process, int64_t now_mono_ns)
 {
 	if (process->end_mono_ns != 0)
@@ -185,6 +195,7 @@ static void leave_program(struct gpu_process_table *table, struct gpu_process *p
 	append(table, former);
 	table->former_programs++;
 	process->identity = (struct process_identity){ 0 };
+	process->gpus = NULL;
 	open_account(table, process);
 	memcpy(process->account.counted, former->account.counted, sizeof(process->account.counted));
 	memcpy(process->account.deficit, former->account.deficit, sizeof(process->account.deficit));

@@ -50,12 +50,13 @@ struct gpu_process {
 	int64_t end_mono_ns; /* 0: it runs */
 	uint32_t tgid;
 	bool has_counters;
-	bool has_exited;                  /* the kernel says so */
-	bool is_settled;                  /* ended, and the kernel's last counters are booked */
-	bool is_published;                /* its end was part of a tick */
-	bool is_former;                   /* the program before an exec, for its last tick */
-	int64_t seen_mono_ns;             /* when its names were asked for first */
-	char gpu[DEVICE_TEXT];            /* the device that it is on, or DEVICE_UNKNOWN */
+	bool has_exited;           /* the kernel says so */
+	bool is_settled;           /* ended, and the kernel's last counters are booked */
+	bool is_published;         /* its end was part of a tick */
+	bool is_former;            /* the program before an exec, for its last tick */
+	int64_t seen_mono_ns;      /* when its names were asked for first */
+	char gpu[DEVICE_TEXT];     /* the device that it is on, or DEVICE_UNKNOWN */
+	char (*gpus)[DEVICE_TEXT]; /* DEVICES_MAX by number: those that are certain, ""; NULL */
 	struct process_identity identity; /* while it is late, nothing of it is published */
 };
 
@@ -84,6 +85,9 @@ struct budget *gpu_process_table_budget(struct gpu_process_table *table);
 /* In the order of their first sight, of those that are there. */
 size_t gpu_process_table_count(const struct gpu_process_table *table);
 struct gpu_process *gpu_process_table_at(const struct gpu_process_table *table, size_t index);
+
+/* What is published of a device of the process: 1 + its number, 0: not known. */
+const char *gpu_process_device(const struct gpu_process *process, uint16_t device);
 
 /* Everything live is implicitly freed; twice is once. */
 void gpu_process_end(struct gpu_process *process, int64_t now_mono_ns);

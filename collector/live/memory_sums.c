@@ -12,11 +12,11 @@
 
 _Static_assert(FIRST_CAPACITY >= CUDA_CLASS_COUNT, "the sums of lost stacks always fit");
 
-static struct hash128 key_of(uint32_t stack, enum cuda_class memory_class)
+static struct hash128 key_of(const struct memory_place *place)
 {
-	const uint32_t pair[] = { stack, (uint32_t)memory_class };
+	const uint32_t words[] = { place->stack, (uint32_t)place->memory_class, place->device };
 
-	return hash128(0, pair, sizeof(pair)); /* the numbers are ours: no key is needed */
+	return hash128(0, words, sizeof(words)); /* the numbers are ours: no key is needed */
 }
 
 static size_t bytes_of(size_t capacity)
@@ -24,13 +24,15 @@ static size_t bytes_of(size_t capacity)
 	return capacity * (sizeof(struct memory_sum) + ID_BYTES);
 }
 
-static void append(struct memory_sums *sums, uint32_t stack, enum cuda_class memory_class)
+static void append(struct memory_sums *sums, const struct memory_place *place)
 {
 	bool is_new;
-	const uint32_t id = id_map_add(&sums->ids, key_of(stack, memory_class), &is_new);
+	const uint32_t id = id_map_add(&sums->ids, key_of(place), &is_new);
 
 	assert(is_new && id < sums->capacity);
-	sums->sums[id] = (struct memory_sum){ .stack = stack, .memory_class = memory_class };
+	sums->sums[id] = (struct memory_sum){ .stack = place->stack,
+		                              .memory_class = place->memory_class,
+		                              .device = place->device };
 }
 
 void memory_sums_init(struct memory_sums *sums, struct budget *budget)
@@ -40,7 +42,7 @@ void memory_sums_init(struct memory_sums *sums, struct budget *budget)
 	high_water_begin(&sums->high, 0, 0); /* of which no sum has kept anything */
 	sums->sums = mem_zalloc(FIRST_CAPACITY, sizeof(*sums->sums));
 	for (int i = 0; i < CUDA_CLASS_COUNT; i++)
-		append(sums, STACK_LOST, (enum cuda_class)i);
+		append(sums, &(struct memory_place){ STACK_LOST, (enum cuda_class)i, 0 });
 }
 
 static void give_back(const struct memory_sums *sums)
@@ -69,15 +71,15 @@ static bool grow(struct memory_sums *sums)
 	return true;
 }
 
-uint32_t memory_sums_find(struct memory_sums *sums, uint32_t stack, enum cuda_class memory_class)
+uint32_t memory_sums_find(struct memory_sums *sums, const struct memory_place *place)
 {
-	const uint32_t id = id_map_find(&sums->ids, key_of(stack, memory_class));
+	const uint32_t id = id_map_find(&sums->ids, key_of(place));
 
 	if (id != ID_MAP_NONE)
 		return id;
 	if (sums->ids.count == sums->capacity && !grow(sums))
-		return (uint32_t)memory_class; /* that of STACK_LOST */
-	append(sums, stack, memory_class);
+		return (uint32_t)place->memory_class; /* that of STACK_LOST */
+	append(sums, place);
 	return sums->ids.count - 1;
 }
 
@@ -131,7 +133,7 @@ static void rebuild(struct memory_sums *sums, size_t needed, const uint32_t *sta
 		if (!is_needed(&old, i))
 			continue;
 		sum.stack = stack_numbers ? stack_numbers[sum.stack] : sum.stack;
-		append(sums, sum.stack, sum.memory_class);
+		append(sums, &(struct memory_place){ sum.stack, sum.memory_class, sum.device });
 		numbers[i] = sums->ids.count - 1;
 		sums->sums[numbers[i]] = sum;
 	}
@@ -158,9 +160,10 @@ void memory_sums_check(const struct memory_sums *sums)
 	id_map_check(&sums->ids);
 	for (uint32_t i = 0; i < sums->ids.count; i++) {
 		const struct memory_sum *sum = &sums->sums[i];
+		const struct memory_place place = { sum->stack, sum->memory_class, sum->device };
 
-		assert(id_map_find(&sums->ids, key_of(sum->stack, sum->memory_class)) == i);
+		assert(id_map_find(&sums->ids, key_of(&place)) == i);
 		assert(sum->live_objects > 0 || sum->live_bytes == 0);
-		assert(i >= CUDA_CLASS_COUNT || sum->stack == STACK_LOST);
+		assert(i >= CUDA_CLASS_COUNT || (sum->stack == STACK_LOST && sum->device == 0));
 	}
 }

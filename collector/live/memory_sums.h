@@ -1,15 +1,16 @@
 /*
- * What one process has allocated, by stack and class.
+ * What one process has allocated, by stack, class and device.
  *
- * Shape    one sum for each stack and class that was ever seen, until it is dropped; its
- *          number is what a live block keeps. The first CUDA_CLASS_COUNT are those of
- *          STACK_LOST and stay: also where there is no room for another.
+ * Shape    one sum for each stack, class and device that was ever seen, until it is dropped;
+ *          its number is what a live block keeps. The first CUDA_CLASS_COUNT are those of
+ *          STACK_LOST on no device that is known, and stay: also where there is no room for
+ *          another.
  *          Deltas count since the last memory_sums_sent().
- * Units    bytes.
+ * Units    bytes; devices are 1 + their number, 0 when not known.
  * Threads  none: the collector's.
  *
  * Invariants, asserted by memory_sums_check():
- *   1. no two sums have the same stack and class;
+ *   1. no two sums have the same stack, class and device;
  *   2. a sum without live blocks has no live bytes.
  */
 #pragma once
@@ -25,6 +26,7 @@
 struct memory_sum {
 	uint32_t stack;
 	enum cuda_class memory_class;
+	uint16_t device;
 	wide_sum alloc_bytes; /* delta */
 	wide_sum live_bytes;
 	uint64_t alloc_objects; /* delta */
@@ -36,7 +38,7 @@ struct memory_sum {
 struct memory_sums {
 	struct budget *budget;
 	struct memory_sum *sums;
-	struct id_map ids; /* by stack and class; its numbers are those of the sums */
+	struct id_map ids; /* by stack, class and device; its numbers are those of the sums */
 	size_t capacity;
 	struct high_water high;
 };
@@ -45,8 +47,15 @@ struct memory_sums {
 void memory_sums_init(struct memory_sums *sums, struct budget *budget);
 void memory_sums_fini(struct memory_sums *sums);
 
-/* The number of the sum of this stack and class; that of STACK_LOST when there is no room. */
-uint32_t memory_sums_find(struct memory_sums *sums, uint32_t stack, enum cuda_class memory_class);
+/* What a sum is of. */
+struct memory_place {
+	uint32_t stack;
+	enum cuda_class memory_class;
+	uint16_t device;
+};
+
+/* The number of the sum of a place; that of STACK_LOST and no device when there is no room. */
+uint32_t memory_sums_find(struct memory_sums *sums, const struct memory_place *place);
 
 static inline struct memory_sum *memory_sums_at(const struct memory_sums *sums, uint32_t number)
 {

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "collector/live/cuda_error.h"
+#include "collector/live/device_groups.h"
 #include "collector/live/oom_reports.h"
 #include "collector/live/profile_kinds.h"
 
@@ -85,9 +86,10 @@ void memory_tick_publish_due(struct memory_tick *tick, int64_t now_mono_ns)
 
 /* ---- rows ---- */
 
-/* One class of a process. */
+/* One class of a process, on some of its devices. */
 struct class_rows {
 	const struct memory_sums *sums;
+	const struct device_group *group;
 	enum cuda_class memory_class;
 };
 
@@ -99,6 +101,7 @@ static bool next_memory(const void *rows, size_t *cursor, uint32_t *out_stack, i
 		const struct memory_sum *sum = memory_sums_at(of->sums, (uint32_t)(*cursor)++);
 
 		if (sum->memory_class != of->memory_class ||
+		    !device_group_has(of->group, sum->device) ||
 		    (sum->alloc_objects == 0 && sum->alloc_bytes == 0 && sum->live_objects == 0))
 			continue;
 		*out_stack = sum->stack;
@@ -150,6 +153,7 @@ static bool next_malloc(const void *rows, size_t *cursor, uint32_t *out_stack, i
 
 struct failure_rows {
 	const struct gpu_account *account;
+	const struct device_group *group;
 	enum cuda_class memory_class;
 	const char *cuda_error;
 };
@@ -163,7 +167,8 @@ static bool next_failure(const void *rows, size_t *cursor, uint32_t *out_stack, 
 		char name[CUDA_ERROR_TEXT];
 
 		cuda_error_name(sum->result, name);
-		if (sum->memory_class != of->memory_class || strcmp(name, of->cuda_error) != 0)
+		if (sum->memory_class != of->memory_class ||
+		    !device_group_has(of->group, sum->device) || strcmp(name, of->cuda_error) != 0)
 			continue;
 		*out_stack = sum->stack;
 		out_values[0] = wide_sum_value(sum->requested_bytes);
@@ -173,15 +178,21 @@ static bool next_failure(const void *rows, size_t *cursor, uint32_t *out_stack, 
 	return false;
 }
 
+/* What a process held at its highest point, on some of its devices. */
+struct peak_rows {
+	const struct memory_sums *sums;
+	const struct device_group *group;
+};
+
 static bool next_peak(const void *rows, size_t *cursor, uint32_t *out_stack, int64_t *out_values)
 {
-	const struct memory_sums *sums = rows;
+	const struct peak_rows *of = rows;
 
-	while (*cursor < memory_sums_count(sums)) {
-		const struct memory_sum *sum = memory_sums_at(sums, (uint32_t)(*cursor)++);
-		const wide_sum bytes = high_water_of(&sums->high, sum);
+	while (*cursor < memory_sums_count(of->sums)) {
+		const struct memory_sum *sum = memory_sums_at(of->sums, (uint32_t)(*cursor)++);
+		const wide_sum bytes = high_water_of(&of->sums->high, sum);
 
-		if (bytes == 0)
+		if (bytes == 0 || !device_group_has(of->group, sum->device))
 			continue;
 		*out_stack = sum->stack;
 		out_values[0] = wide_sum_value(bytes);
@@ -205,25 +216,32 @@ static bool next_device(const void *rows, size_t *cursor, uint32_t *out_stack, i
 
 /* ---- series ---- */
 
-static bool is_first_of_its_error(const struct gpu_account *account, size_t index)
+/* Whether none before it in the list is in the same series. */
+static bool is_first_of_its_series(const struct gpu_account *account,
+                                   const struct device_group *group, size_t index)
 {
+	const struct failure_sum *failures = account->failures;
+
 	for (size_t i = 0; i < index; i++)
-		if (account->failures[i].memory_class == account->failures[index].memory_class &&
-		    account->failures[i].result == account->failures[index].result)
+		if (failures[i].memory_class == failures[index].memory_class &&
+		    failures[i].result == failures[index].result &&
+		    device_group_has(group, failures[i].device))
 			return false;
 	return true;
 }
 
-static void add_failures(struct memory_tick *tick, const struct gpu_process *process)
+static void add_failures(struct memory_tick *tick, const struct gpu_process *process,
+                         const struct device_group *group)
 {
 	const struct gpu_account *account = &process->account;
 
 	for (size_t i = 0; i < account->failure_count; i++) {
 		const enum cuda_class memory_class = account->failures[i].memory_class;
 		char name[CUDA_ERROR_TEXT];
-		const struct failure_rows rows = { account, memory_class, name };
+		const struct failure_rows rows = { account, group, memory_class, name };
 
-		if (!is_first_of_its_error(account, i))
+		if (!device_group_has(group, account->failures[i].device) ||
+		    !is_first_of_its_series(account, group, i))
 			continue;
 		cuda_error_name(account->failures[i].result, name);
 		series_batch_add(tick->batch, &(struct series){
@@ -231,6 +249,7 @@ static void add_failures(struct memory_tick *tick, const struct gpu_process *pro
 						      .time = tick->time,
 						      .scope = SERIES_OF_PROCESS,
 						      .process = process,
+						      .gpu = group->gpu,
 						      .cuda_class = cuda_class_name(memory_class),
 						      .cuda_error = name,
 						      .next = next_failure,
@@ -259,25 +278,29 @@ static void add_malloc(struct memory_tick *tick, const struct gpu_process *proce
 			 });
 }
 
-static void add_classes(struct memory_tick *tick, const struct gpu_process *process)
+static void add_classes(struct memory_tick *tick, const struct gpu_process *process,
+                        const struct device_group *group)
 {
 	for (int i = 0; i < CUDA_CLASS_COUNT; i++) {
-		const struct class_books *books = &process->account.books[i];
-		const struct class_rows rows = { &process->account.sums, (enum cuda_class)i };
+		const struct class_books books =
+			device_group_books(&process->account, group, (enum cuda_class)i);
+		const struct class_rows rows = { &process->account.sums, group,
+			                         (enum cuda_class)i };
 		struct series series = {
 			.kind = profile_kind(PROFILE_KIND_MEMORY),
 			.time = tick->time,
 			.scope = SERIES_OF_PROCESS,
 			.process = process,
+			.gpu = group->gpu,
 			.cuda_class = cuda_class_name((enum cuda_class)i),
 			.next = next_memory,
 			.rows = &rows,
 		};
 
-		if (books->alloc_calls == 0 && books->alloc_bytes == 0)
+		if (books.alloc_calls == 0 && books.alloc_bytes == 0)
 			continue;
 		series_batch_add(tick->batch, &series);
-		if (books->live_blocks > 0 || process->end_mono_ns != 0)
+		if (books.live_blocks > 0 || process->end_mono_ns != 0)
 			continue;
 		/* it runs, though there is nothing to show: whoever has no tick has ended */
 		series.kind = profile_kind(PROFILE_KIND_NOTHING);
@@ -287,13 +310,19 @@ static void add_classes(struct memory_tick *tick, const struct gpu_process *proc
 }
 
 /* The highest point since the last time, unless it was told as high as that. */
-static void add_peak(struct memory_tick *tick, const struct gpu_process *process)
+static bool has_peak(const struct gpu_process *process)
 {
-	const struct memory_sums *sums = &process->account.sums;
-	const struct high_water *high = &sums->high;
+	const struct high_water *high = &process->account.sums.high;
 
-	if (high->bytes == 0 || high->bytes == process->told_peak_bytes)
-		return;
+	return high->bytes != 0 && high->bytes != process->told_peak_bytes;
+}
+
+static void add_peak(struct memory_tick *tick, const struct gpu_process *process,
+                     const struct device_group *group)
+{
+	const struct high_water *high = &process->account.sums.high;
+	const struct peak_rows rows = { &process->account.sums, group };
+
 	series_batch_add(
 		tick->batch,
 		&(struct series){
@@ -301,8 +330,9 @@ static void add_peak(struct memory_tick *tick, const struct gpu_process *process
 			.time = { high->unix_ns != 0 ? high->unix_ns : tick->time.unix_ns, 0 },
 			.scope = SERIES_OF_PROCESS,
 			.process = process,
+			.gpu = group->gpu,
 			.next = next_peak,
-			.rows = sums,
+			.rows = &rows,
 		});
 }
 
@@ -343,11 +373,16 @@ static bool is_peak_due(const struct memory_tick *tick, const struct gpu_process
 
 static void add_process(struct memory_tick *tick, const struct gpu_process *process)
 {
-	add_classes(tick, process);
+	struct device_groups groups;
+
+	device_groups_of(process, &groups);
+	for (size_t i = 0; i < groups.count; i++) {
+		add_classes(tick, process, &groups.groups[i]);
+		add_failures(tick, process, &groups.groups[i]);
+		if (is_peak_due(tick, process) && has_peak(process))
+			add_peak(tick, process, &groups.groups[i]);
+	}
 	add_malloc(tick, process);
-	add_failures(tick, process);
-	if (is_peak_due(tick, process))
-		add_peak(tick, process);
 }
 
 /* What a sum still says of its stack: blocks, or a part of the highest point. */

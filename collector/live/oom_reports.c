@@ -7,12 +7,14 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "collector/live/cuda_error.h"
+#include "collector/live/device_groups.h"
 #include "collector/live/profile_kinds.h"
 
 #define MINUTE_NS (UINT64_C(60) * 1000000000)
 
 struct held_row {
 	uint32_t stack;
+	uint16_t device; /* of its process */
 	int64_t bytes;
 };
 
@@ -32,6 +34,7 @@ struct oom_report {
 	int64_t due_mono_ns;
 	uint64_t requested_bytes;
 	enum cuda_class memory_class;
+	uint16_t device; /* of the process, where it wanted memory */
 	uint32_t stack;
 	bool has_recovered;
 	bool has_seen_devices;
@@ -129,7 +132,8 @@ static void copy_rows(struct oom_report *report, const struct gpu_process *proce
 		if (!holds(sum))
 			continue;
 		report->rows[report->row_count++] =
-			(struct held_row){ sum->stack, wide_sum_value(sum->live_bytes) };
+			(struct held_row){ sum->stack, sum->device,
+			                   wide_sum_value(sum->live_bytes) };
 		holder->count++;
 	}
 	report->holder_count++;
@@ -202,6 +206,7 @@ static void begin(struct oom_reports *reports, struct gpu_process *process,
 		.due_mono_ns = clock_mono_ns() + OOM_RECOVERY_NS,
 		.requested_bytes = event->bytes,
 		.memory_class = gpu_account_class_of(event),
+		.device = gpu_account_device_of(&process->account, event),
 		.stack = stack,
 	};
 	copy_holders(reports, report);
@@ -240,8 +245,10 @@ static void see_device(const struct oom_reports *reports, struct oom_report *rep
 {
 	const struct gpu_process *process =
 		gpu_process_table_find(reports->processes, report->tgid, report->start_ns);
-	const struct device_reading *device = process ? device_books_of(reports->devices, process)
-	                                              : NULL;
+	const struct device_reading *device =
+		process ? device_books_of(reports->devices,
+	                                  gpu_process_device(process, report->device))
+			: NULL;
 
 	report->has_seen_devices = true;
 	if (!device)
@@ -283,50 +290,72 @@ static bool next_call(const void *rows, size_t *cursor, uint32_t *out_stack, int
 	return true;
 }
 
+/* What one process held on some of its devices. */
 struct holder_rows {
 	const struct oom_report *report;
 	const struct holder *holder;
+	const struct device_group *group;
 };
 
 static bool next_held(const void *rows, size_t *cursor, uint32_t *out_stack, int64_t *out_values)
 {
 	const struct holder_rows *of = rows;
-	const struct held_row *row;
 
-	if (*cursor == of->holder->count)
-		return false;
-	row = &of->report->rows[of->holder->first + (*cursor)++];
-	*out_stack = row->stack;
-	out_values[0] = row->bytes;
-	return true;
+	while (*cursor < of->holder->count) {
+		const struct held_row *row = &of->report->rows[of->holder->first + (*cursor)++];
+
+		if (!device_group_has(of->group, row->device))
+			continue;
+		*out_stack = row->stack;
+		out_values[0] = row->bytes;
+		return true;
+	}
+	return false;
 }
 
-/* Whether two processes may be on one device. */
-static bool may_share(const struct gpu_process *one, const struct gpu_process *other)
+/* Whether two labels may be of one device. */
+static bool may_be_same(const char *one, const char *other)
 {
-	return strcmp(one->gpu, other->gpu) == 0 || strcmp(one->gpu, DEVICE_UNKNOWN) == 0 ||
-	       strcmp(other->gpu, DEVICE_UNKNOWN) == 0;
+	return strcmp(one, other) == 0 || strcmp(one, DEVICE_UNKNOWN) == 0 ||
+	       strcmp(other, DEVICE_UNKNOWN) == 0;
 }
 
-static void add_holders(const struct oom_reports *reports, const struct oom_report *report,
-                        const struct gpu_process *failed, struct series_batch *batch)
+/* What a process held where the call wanted memory, as far as is known. */
+static void add_holder(const struct oom_report *report, const struct holder *holder,
+                       const struct gpu_process *process, const char *gpu,
+                       struct series_batch *batch)
 {
-	for (size_t i = 0; i < report->holder_count; i++) {
-		const struct holder *holder = &report->holders[i];
-		const struct holder_rows rows = { report, holder };
-		const struct gpu_process *process =
-			gpu_process_table_find(reports->processes, holder->tgid, holder->start_ns);
+	struct device_groups groups;
 
-		if (process && may_share(failed, process))
+	device_groups_of(process, &groups);
+	for (size_t i = 0; i < groups.count; i++) {
+		const struct device_group *group = &groups.groups[i];
+		const struct holder_rows rows = { report, holder, group };
+
+		if (may_be_same(gpu, group->gpu))
 			series_batch_add(batch, &(struct series){
 							.kind = profile_kind(PROFILE_KIND_PEAK),
 							.time = { report->unix_ns, 0 },
 							.scope = SERIES_OF_PROCESS,
 							.process = process,
+							.gpu = group->gpu,
 							.reason = "oom",
 							.next = next_held,
 							.rows = &rows,
 						});
+	}
+}
+
+static void add_holders(const struct oom_reports *reports, const struct oom_report *report,
+                        const char *gpu, struct series_batch *batch)
+{
+	for (size_t i = 0; i < report->holder_count; i++) {
+		const struct holder *holder = &report->holders[i];
+		const struct gpu_process *process =
+			gpu_process_table_find(reports->processes, holder->tgid, holder->start_ns);
+
+		if (process)
+			add_holder(report, holder, process, gpu, batch);
 	}
 }
 
@@ -347,13 +376,14 @@ static void publish(struct oom_reports *reports, const struct oom_report *report
 				 .time = { report->unix_ns, 0 },
 				 .scope = SERIES_OF_PROCESS,
 				 .process = process,
+				 .gpu = gpu_process_device(process, report->device),
 				 .cuda_class = cuda_class_name(report->memory_class),
 				 .cuda_error = error,
 				 .recovered = report->has_recovered ? "true" : "false",
 				 .next = next_call,
 				 .rows = report,
 			 });
-	add_holders(reports, report, process, batch);
+	add_holders(reports, report, gpu_process_device(process, report->device), batch);
 	series_batch_flush(batch);
 	reports->counts.reported++;
 }

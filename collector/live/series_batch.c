@@ -104,7 +104,6 @@ static void put_memory(struct label_builder *builder, const struct series_batch 
 	if (batch->options.has_pid_label)
 		put_label(builder, "pid",
 		          arena_printf(builder->arena, "%" PRIu32, series->process->tgid));
-	put_text(builder, "gpu", series->process->gpu);
 	put_text(builder, "cuda_class", series->cuda_class);
 	put_text(builder, "cuda_error", series->cuda_error);
 	put_text(builder, "reason", series->reason);

@@ -46,7 +46,7 @@ struct series {
 	const struct gpu_process *process; /* NULL: the machine's own */
 	const char *service_name;          /* NULL: that of the process */
 	/* labels; NULL: it has none */
-	const char *gpu; /* of a device; processes have their own */
+	const char *gpu;
 	const char *cuda_class;
 	const char *cuda_error;
 	const char *reason;

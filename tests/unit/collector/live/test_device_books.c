@@ -101,7 +101,7 @@ static void an_ended_process_stays_where_it_was(void **state)
 {
 	const struct fixture *fixture = *state;
 	struct gpu_process *process = process_of(fixture, 40);
-	int64_t bytes;
+	struct held_devices held;
 
 	picture_add(fixture->picture, 1, 40, 2);
 	take(fixture);
@@ -110,20 +110,20 @@ static void an_ended_process_stays_where_it_was(void **state)
 	fixture->picture->holders[0].device = 0;
 	take(fixture);
 	assert_string_equal(process->gpu, "GPU-1");
-	assert_false(device_books_held(fixture->books, process, &bytes));
+	assert_false(device_books_held(fixture->books, process, &held));
 }
 
 static void a_list_that_is_not_told_makes_the_others_uncertain(void **state)
 {
 	const struct fixture *fixture = *state;
 	struct gpu_process *process = process_of(fixture, 40);
-	int64_t bytes;
+	struct held_devices held;
 
 	fixture->picture->devices[2].has_holders = false;
 	picture_add(fixture->picture, 1, 40, 2);
 	take(fixture);
 	assert_string_equal(process->gpu, "unknown");
-	assert_false(device_books_held(fixture->books, process, &bytes));
+	assert_false(device_books_held(fixture->books, process, &held));
 	/* what it showed of itself still counts */
 	process->identity.devices =
 		(struct device_sight){ .visibility = DEVICES_ONE, .visible = "GPU-2" };
@@ -135,18 +135,18 @@ static void what_a_process_holds_is_the_sum_over_devices(void **state)
 {
 	const struct fixture *fixture = *state;
 	const struct gpu_process *process = process_of(fixture, 40);
-	int64_t bytes = 0;
+	struct held_devices held = { 0 };
 
 	picture_add(fixture->picture, 0, 40, 100);
 	picture_add(fixture->picture, 0, 41, 7);
 	picture_add(fixture->picture, 2, 40, 23);
 	take(fixture);
-	assert_true(device_books_held(fixture->books, process, &bytes));
-	assert_int_equal(bytes, 123);
-	assert_false(device_books_held(fixture->books, process_of(fixture, 42), &bytes));
+	assert_true(device_books_held(fixture->books, process, &held));
+	assert_true(held_devices_bytes(&held) == 123);
+	assert_false(device_books_held(fixture->books, process_of(fixture, 42), &held));
 	fixture->picture->holders[2].has_bytes = false;
 	take(fixture);
-	assert_false(device_books_held(fixture->books, process, &bytes));
+	assert_false(device_books_held(fixture->books, process, &held));
 }
 
 static void who_ended_before_any_picture_still_was_somewhere(void **state)
@@ -167,20 +167,20 @@ static void an_old_picture_is_none(void **state)
 {
 	const struct fixture *fixture = *state;
 	const struct gpu_process *process = process_of(fixture, 40);
-	int64_t bytes;
+	struct held_devices held;
 
 	assert_int_equal(device_books_age_ns(fixture->books), -1);
 	picture_add(fixture->picture, 1, 40, 2);
 	take(fixture);
-	assert_non_null(device_books_of(fixture->books, process));
-	assert_int_equal(device_books_of(fixture->books, process)->used_bytes, 700);
+	assert_non_null(device_books_of(fixture->books, process->gpu));
+	assert_int_equal(device_books_of(fixture->books, process->gpu)->used_bytes, 700);
 	fixture->picture->mono_ns -= STALE_NS + 1;
 	device_books_take(fixture->books, fixture->picture);
 	assert_true(device_books_age_ns(fixture->books) > STALE_NS);
 	assert_null(device_books_picture(fixture->books));
 	assert_false(device_books_has_new(fixture->books));
-	assert_null(device_books_of(fixture->books, process));
-	assert_false(device_books_held(fixture->books, process, &bytes));
+	assert_null(device_books_of(fixture->books, process->gpu));
+	assert_false(device_books_held(fixture->books, process, &held));
 	assert_string_equal(process->gpu, "GPU-1");
 }
 

@@ -115,6 +115,48 @@ static void managed_memory_on_the_host_makes_it_negative(void **state)
 	assert_int_equal(number(format(fixture), "gpu_memory_unattributed_bytes", "", 1), -200);
 }
 
+/* Of physical memory the call says itself on which device it is: 1 + its number. */
+static void create(const struct fixture *fixture, uint64_t handle, uint64_t bytes, uint16_t device)
+{
+	struct cuda_event event = alloc_event(handle, bytes);
+
+	event.tgid = 40;
+	event.function = CU_MEM_CREATE;
+	event.device = device;
+	gpu_account_book(&gpu_process_table_get(fixture->processes, &event)->account, &event,
+	                 STACK_LOST);
+}
+
+static void of_each_device_it_adds_up_where_all_is_certain(void **state)
+{
+	static const uint64_t used[] = { 900, 700 };
+	struct fixture *fixture = *state;
+	struct device_picture *picture = picture_of(used, 2);
+	const char *text;
+
+	memcpy(picture->devices[0].model, "A100", 5);
+	memcpy(picture->devices[1].model, "A100", 5);
+	create(fixture, 0x1000, 300, 1);
+	create(fixture, 0x2000, 20, 2);
+	picture_add(picture, 0, 40, 480);
+	picture_add(picture, 1, 40, 70);
+	device_books_take(fixture->devices, picture);
+	device_books_settle(fixture->devices, fixture->processes);
+	text = format(fixture);
+	assert_int_equal(number(text, "gpu_memory_inuse_bytes", "gpu=\"GPU-0\"", 1), 300);
+	assert_int_equal(number(text, "gpu_memory_inuse_bytes", "gpu=\"GPU-1\"", 1), 20);
+	assert_int_equal(number(text, "gpu_memory_unattributed_bytes", "gpu=\"GPU-0\"", 1), 180);
+	assert_int_equal(number(text, "gpu_memory_unattributed_bytes", "gpu=\"GPU-1\"", 1), 50);
+	/* a block of which it is not known: of all devices together */
+	create(fixture, 0x3000, 5, 0);
+	text = format(fixture);
+	assert_int_equal(number(text, "gpu_memory_inuse_bytes", "gpu=\"unknown\"", 1), 5);
+	assert_int_equal(number(text, "gpu_memory_unattributed_bytes", "gpu=\"unknown\"", 1),
+	                 480 + 70 - 325);
+	assert_int_equal(number(text, "gpu_memory_unattributed_bytes", "", 1), 225);
+	free(picture);
+}
+
 static void without_a_picture_there_are_no_numbers(void **state)
 {
 	static const uint64_t used[] = { 900 };
@@ -144,6 +186,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(what_is_live_and_what_is_not_attributed_is_what_is_used),
 		TEST(managed_memory_on_the_host_makes_it_negative),
+		TEST(of_each_device_it_adds_up_where_all_is_certain),
 		TEST(without_a_picture_there_are_no_numbers),
 	};
 

@@ -47,8 +47,10 @@ static void book(struct gpu_account *account, struct cuda_event event, uint32_t 
 
 static const struct memory_sum *sum_of(struct gpu_account *account, uint32_t stack)
 {
-	return memory_sums_at(&account->sums,
-	                      memory_sums_find(&account->sums, stack, CUDA_CLASS_DEVICE));
+	return memory_sums_at(
+		&account->sums,
+		memory_sums_find(&account->sums,
+	                         &(struct memory_place){ stack, CUDA_CLASS_DEVICE, 0 }));
 }
 
 static void a_block_lives_from_alloc_to_free(void **state)

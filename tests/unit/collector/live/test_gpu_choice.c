@@ -167,6 +167,42 @@ static void a_part_is_named_by_its_uuid(void **state)
 	assert_choice(DEVICES(parts), &identity, "MIG-2");
 }
 
+static void assert_number(const struct process_identity *identity, uint64_t number,
+                          const char *uuid)
+{
+	const struct device_reading *found = gpu_choice_number(DEVICES(alike), identity, number);
+
+	if (uuid)
+		assert_string_equal(found ? found->uuid : "none", uuid);
+	else
+		assert_null(found);
+}
+
+static void numbers_of_a_process_count_what_it_sees(void **state)
+{
+	struct process_identity identity = { .is_late = false };
+
+	(void)state;
+	assert_number(&identity, 0, "GPU-aa11");
+	assert_number(&identity, 2, "GPU-bb11");
+	assert_number(&identity, 3, NULL);
+	identity = seeing("2, GPU-aa1 ,0,nothing,1");
+	identity.devices.visibility = DEVICES_SEVERAL;
+	assert_number(&identity, 0, "GPU-bb11");
+	assert_number(&identity, 1, "GPU-aa11");
+	assert_number(&identity, 3, NULL); /* the driver ends its list there */
+	assert_number(&identity, 5, NULL);
+	identity = seeing("GPU-bb11");
+	assert_number(&identity, 0, "GPU-bb11");
+	assert_number(&identity, 1, NULL);
+	/* in a container numbers may be of fewer devices than the machine's */
+	identity = (struct process_identity){ .is_late = false };
+	assert_true(label_text_set(&identity.labels[IDENTITY_CONTAINER_ID], STR("c0ffee")));
+	assert_number(&identity, 0, NULL);
+	identity.devices = (struct device_sight){ .visibility = DEVICES_OTHER };
+	assert_number(&identity, 0, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -177,6 +213,7 @@ int main(void)
 		cmocka_unit_test(an_open_file_says_which_one),
 		cmocka_unit_test(two_answers_that_differ_are_none),
 		cmocka_unit_test(a_part_is_named_by_its_uuid),
+		cmocka_unit_test(numbers_of_a_process_count_what_it_sees),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

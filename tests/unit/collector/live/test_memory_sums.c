@@ -19,11 +19,19 @@ static void a_sum_is_of_a_stack_and_a_class(void **state)
 	(void)state;
 	budget_init(&budget, 1 << 20);
 	memory_sums_init(&sums, &budget);
-	device = memory_sums_find(&sums, 77, CUDA_CLASS_DEVICE);
-	assert_int_equal(memory_sums_find(&sums, 77, CUDA_CLASS_DEVICE), device);
-	assert_int_not_equal(memory_sums_find(&sums, 77, CUDA_CLASS_PINNED), device);
-	assert_int_not_equal(memory_sums_find(&sums, 78, CUDA_CLASS_DEVICE), device);
-	assert_int_equal(memory_sums_find(&sums, STACK_LOST, CUDA_CLASS_POOL), CUDA_CLASS_POOL);
+	device = memory_sums_find(&sums, &(struct memory_place){ 77, CUDA_CLASS_DEVICE, 0 });
+	assert_int_equal(memory_sums_find(&sums,
+	                                  &(struct memory_place){ 77, CUDA_CLASS_DEVICE, 0 }),
+	                 device);
+	assert_int_not_equal(memory_sums_find(&sums,
+	                                      &(struct memory_place){ 77, CUDA_CLASS_PINNED, 0 }),
+	                     device);
+	assert_int_not_equal(memory_sums_find(&sums,
+	                                      &(struct memory_place){ 78, CUDA_CLASS_DEVICE, 0 }),
+	                     device);
+	assert_int_equal(memory_sums_find(&sums,
+	                                  &(struct memory_place){ STACK_LOST, CUDA_CLASS_POOL, 0 }),
+	                 CUDA_CLASS_POOL);
 	memory_sums_check(&sums);
 	memory_sums_fini(&sums);
 }
@@ -37,10 +45,14 @@ static void without_room_a_stack_is_lost(void **state)
 	(void)state;
 	budget_init(&budget, 100);
 	memory_sums_init(&sums, &budget);
-	while (memory_sums_find(&sums, stack, CUDA_CLASS_VMM) >= CUDA_CLASS_COUNT)
+	while (memory_sums_find(&sums, &(struct memory_place){ stack, CUDA_CLASS_VMM, 0 }) >=
+	       CUDA_CLASS_COUNT)
 		stack++;
-	assert_int_equal(memory_sums_find(&sums, stack, CUDA_CLASS_VMM), CUDA_CLASS_VMM);
-	assert_int_equal(memory_sums_find(&sums, 100, CUDA_CLASS_VMM), CUDA_CLASS_COUNT);
+	assert_int_equal(memory_sums_find(&sums,
+	                                  &(struct memory_place){ stack, CUDA_CLASS_VMM, 0 }),
+	                 CUDA_CLASS_VMM);
+	assert_int_equal(memory_sums_find(&sums, &(struct memory_place){ 100, CUDA_CLASS_VMM, 0 }),
+	                 CUDA_CLASS_COUNT);
 	memory_sums_check(&sums);
 	memory_sums_fini(&sums);
 	assert_int_equal(budget_used(&budget), 0);
@@ -60,8 +72,9 @@ static void rebuilding_drops_what_says_nothing(void **state)
 	budget_init(&budget, 1 << 20);
 	memory_sums_init(&sums, &budget);
 	for (uint32_t i = 100; i < 100 + COUNT; i++) {
-		struct memory_sum *sum =
-			memory_sums_at(&sums, memory_sums_find(&sums, i, CUDA_CLASS_DEVICE));
+		struct memory_sum *sum = memory_sums_at(
+			&sums,
+			memory_sums_find(&sums, &(struct memory_place){ i, CUDA_CLASS_DEVICE, 0 }));
 
 		stack_numbers[i] = i % 10 == 0 ? i + 5000 : STACK_NONE;
 		sum->live_objects = i % 10 == 0;
@@ -70,7 +83,7 @@ static void rebuilding_drops_what_says_nothing(void **state)
 	memory_sums_rebuild(&sums, stack_numbers, &numbers);
 	assert_non_null(numbers);
 	assert_int_equal(memory_sums_count(&sums), CUDA_CLASS_COUNT + COUNT / 10);
-	assert_true(memory_sums_find(&sums, 5110, CUDA_CLASS_DEVICE) ==
+	assert_true(memory_sums_find(&sums, &(struct memory_place){ 5110, CUDA_CLASS_DEVICE, 0 }) ==
 	            numbers[CUDA_CLASS_COUNT + 10]);
 	assert_true(memory_sums_at(&sums, numbers[CUDA_CLASS_COUNT + 10])->live_bytes == 110);
 	assert_int_equal(numbers[CUDA_CLASS_COUNT + 11], UINT32_MAX);
@@ -94,7 +107,8 @@ static void deltas_begin_anew_and_live_bytes_stay(void **state)
 	(void)state;
 	budget_init(&budget, 1 << 20);
 	memory_sums_init(&sums, &budget);
-	sum = memory_sums_at(&sums, memory_sums_find(&sums, 9, CUDA_CLASS_DEVICE));
+	sum = memory_sums_at(
+		&sums, memory_sums_find(&sums, &(struct memory_place){ 9, CUDA_CLASS_DEVICE, 0 }));
 	sum->alloc_bytes = sum->live_bytes = 10;
 	sum->alloc_objects = sum->live_objects = 1;
 	memory_sums_sent(&sums);
