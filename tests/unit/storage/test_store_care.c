@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "storage/day_files.h"
 #include "storage/store_folder.h"
+#include "tests/unit/skip.h"
 #include "tests/unit/storage/store_fixture.h"
 
 static const struct made_row one_row[] = { { "main;work", { 3 }, 0 } };
@@ -458,8 +459,7 @@ static void a_full_disk_is_said_and_reading_goes_on(void **state)
 	int stored = 0;
 
 	if (mount("tmpfs", *state, "tmpfs", 0, "size=1m") < 0) {
-		print_message("skipped: %s: a disk of its own takes root\n", __func__);
-		skip();
+		SKIP_BECAUSE("a disk of its own takes root");
 	}
 	store = store_open_at(
 		&(struct sqlite_store_options){ .path = *state, .max_bytes = UINT64_MAX });

@@ -52,8 +52,8 @@ static inline const char *python_path(void)
 	pipe = popen(
 		"readlink -f \"$(${VRAMSCOPE_TEST_PYTHON:-python3} -c 'import os, sys, sysconfig\n"
 		"v = sysconfig.get_config_var\n"
-		"shared = v(\"Py_ENABLE_SHARED\")\n"
-		"print(os.path.join(v(\"LIBDIR\"), v(\"INSTSONAME\")) if shared else sys.executable)')\" 2>/dev/null",
+		"library = os.path.join(v(\"LIBDIR\") or \"\", v(\"INSTSONAME\") or \"\")\n"
+		"print(library if os.path.isfile(library) else sys.executable)')\" 2>/dev/null",
 		"r");
 	if (!pipe)
 		return NULL;

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/collector/elf/elf_files.h"
+#include "tests/unit/skip.h"
 
 #define STRIDE 5 /* bytes between two addresses; no instruction's usual length */
 
@@ -172,8 +173,7 @@ static void rows_of_an_interpreter_are_those_of_libdw(void **state)
 
 	(void)state;
 	if (!path) {
-		print_message("no python3 on the PATH\n");
-		skip();
+		SKIP_BECAUSE("no python3");
 	}
 	assert_true(compare_file(path, 53).rows > 10);
 }

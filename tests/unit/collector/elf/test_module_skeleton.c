@@ -12,6 +12,7 @@
 #include "collector/elf/module_skeleton.h"
 #include "collector/elf/symbol_index.h"
 #include "tests/unit/collector/elf/elf_files.h"
+#include "tests/unit/skip.h"
 
 struct pair {
 	struct module_cache *caches[2];
@@ -113,8 +114,7 @@ static void a_skeleton_keeps_what_an_interpreter_says_of_itself(void **state)
 
 	(void)state;
 	if (!path) {
-		print_message("no python3 on the PATH\n");
-		skip();
+		SKIP_BECAUSE("no python3");
 	}
 	make_pair(&pair, path);
 	assert_true(module_export(pair.file, "_PyRuntime", &addresses[0]));

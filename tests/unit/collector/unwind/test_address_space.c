@@ -20,6 +20,7 @@
 #include "collector/unwind/frame_names.h"
 #include "collector/unwind/native_stack.h"
 #include "tests/unit/collector/unwind/empty_view.h"
+#include "tests/unit/skip.h"
 
 /* A process that only a test knows: it has maps, and no files. */
 struct made_process {
@@ -260,8 +261,7 @@ static void stop(struct stopped *child)
 
 	if (ptrace(PTRACE_ATTACH, child->pid, NULL, NULL) != 0) {
 		finish(child);
-		print_message("ptrace is not allowed here\n");
-		skip();
+		SKIP_BECAUSE("ptrace is not allowed");
 	}
 	assert_int_equal(waitpid(child->pid, &status, 0), child->pid);
 	assert_true(WIFSTOPPED(status));
@@ -339,8 +339,7 @@ static void stacks_of_interpreters_are_whole(void **state)
 
 	(void)state;
 	if (interpreter_count == 0) {
-		print_message("no python3.8 to python3.14 here\n");
-		skip();
+		SKIP_BECAUSE("no python3.8 to python3.14");
 	}
 	for (size_t i = 0; i < interpreter_count; i++) {
 		CLEANUP(module_cache_freep)
@@ -405,8 +404,7 @@ static void trampolines_of_interpreters_are_passed(void **state)
 		finish(&child);
 	}
 	if (done == 0) {
-		print_message("no interpreter with -X perf here\n");
-		skip();
+		SKIP_BECAUSE("no interpreter with -X perf");
 	}
 }
 
@@ -422,7 +420,7 @@ static void processes_that_ended_keep_what_was_known(void **state)
 
 	(void)state;
 	if (interpreter_count == 0)
-		skip();
+		SKIP_BECAUSE("no python3.8 to python3.14");
 	start(&child, interpreters[0], NULL);
 	assert_int_equal(process_view_open(child.pid, &view, &err), 0);
 	space = address_space_new(modules, &view);

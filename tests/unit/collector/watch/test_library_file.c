@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "collector/watch/library_file.h"
+#include "tests/unit/skip.h"
 
 #define PATH_BYTES   128
 #define MAPPED_BYTES 4096
@@ -134,7 +135,7 @@ static void a_file_that_has_lost_its_name_is_opened(void **state)
 	(void)state;
 	if (!may_follow_mappings(&mapping)) {
 		forget(&mapped);
-		skip();
+		SKIP_BECAUSE("/proc/PID/map_files may not be followed");
 	}
 	assert_int_equal(unlink(path), 0);
 	(void)snprintf(deleted, sizeof(deleted), "%s (deleted)", path);
@@ -155,7 +156,7 @@ static void a_new_file_of_the_same_name_is_not_taken_for_it(void **state)
 	(void)state;
 	if (!may_follow_mappings(&mapping)) {
 		forget(&old);
-		skip();
+		SKIP_BECAUSE("/proc/PID/map_files may not be followed");
 	}
 	assert_int_equal(unlink(path), 0);
 	new = map_new_file();
