@@ -15,7 +15,9 @@
 #include "collector/device_round.h"
 #include "collector/health_report.h"
 #include "collector/kernel_counts.h"
+#include "collector/live/earlier_memory.h"
 #include "collector/live/tick_clock.h"
+#include "collector/trouble_log.h"
 
 #define STACK_BYTES_USUAL    ((size_t)128 << 20)
 #define BLOCK_BYTES_USUAL    ((size_t)256 << 20)
@@ -42,6 +44,7 @@ struct collector {
 	struct memory_tick *tick;
 	struct gpu_metrics *metrics;
 	struct device_round *devices;
+	struct earlier_memory *earlier;
 	struct tick_clock clock;
 	int64_t first_metrics_mono_ns; /* 0: they were handed on */
 	bool has_ended;                /* the source has */
@@ -188,19 +191,6 @@ static int drain(struct collector *collector, size_t turns, struct error *err)
 	return 0;
 }
 
-static void log_trouble(const struct collector *collector)
-{
-	const struct event_source *source = &collector->options.source;
-	struct error trouble;
-	const enum event_trouble kind = source->trouble ? source->trouble(source->context, &trouble)
-	                                                : EVENT_TROUBLE_NONE;
-
-	if (kind == EVENT_TROUBLE_OFTEN)
-		log_rarely(LOG_WARN, "%s", trouble.message);
-	if (kind == EVENT_TROUBLE_ONCE)
-		log_error("%s", trouble.message);
-}
-
 /* ---- what the kernel has counted ---- */
 
 static int count_all(struct collector *collector, struct error *err)
@@ -219,25 +209,6 @@ static int count_all(struct collector *collector, struct error *err)
 
 /* ---- devices ---- */
 
-static void log_device_trouble(const struct collector *collector)
-{
-	struct error why;
-
-	switch (device_round_trouble(collector->devices, &why)) {
-	case DEVICE_TROUBLE_NONE:
-		break;
-	case DEVICE_TROUBLE_ABSENT:
-		log_info("devices are not asked what they hold: %s", why.message);
-		break;
-	case DEVICE_TROUBLE_BROKEN:
-		log_warn("devices are not asked what they hold: %s", why.message);
-		break;
-	default:
-		log_rarely(LOG_WARN, "devices do not say what they hold: %s", why.message);
-		break;
-	}
-}
-
 /* Which device each process is on, by what is known now. */
 static void settle_devices(struct collector *collector)
 {
@@ -246,7 +217,7 @@ static void settle_devices(struct collector *collector)
 
 static void take_devices(struct collector *collector)
 {
-	log_device_trouble(collector);
+	trouble_log_devices(collector->devices);
 	if (!device_round_take(collector->devices))
 		return;
 	settle_devices(collector);
@@ -280,10 +251,21 @@ static bool is_last(const struct collector *collector)
 	return collector->has_ended || collector->is_stopped;
 }
 
+/* Whether a tick is due, and devices have said what they hold or are not waited for. */
+static bool is_tick_ready(struct collector *collector)
+{
+	if (tick_clock_wait(&collector->clock, clock_unix_ns()) > 0)
+		return false;
+	if (device_round_due_mono_ns(collector->devices) == INT64_MAX)
+		earlier_memory_ask(collector->earlier);
+	return device_round_is_over(collector->devices);
+}
+
 static int tick(struct collector *collector, struct stack_profile_time time, struct error *err)
 {
 	if (count_all(collector, err) < 0)
 		return -1;
+	earlier_memory_see(collector->earlier);
 	gpu_process_table_settle(collector->processes,
 	                         is_last(collector) ? INT64_MAX : clock_mono_ns());
 	settle_devices(collector);
@@ -352,7 +334,7 @@ int collector_run(struct collector *collector, struct error *err)
 		if (wait_for_something(collector, err) < 0 || drain(collector, 1, err) < 0 ||
 		    publish_due(collector, err) < 0)
 			return -1;
-		log_trouble(collector);
+		trouble_log_source(&collector->options.source);
 		take_devices(collector);
 		if (collector->first_metrics_mono_ns != 0 &&
 		    clock_mono_ns() >= collector->first_metrics_mono_ns) {
@@ -360,8 +342,7 @@ int collector_run(struct collector *collector, struct error *err)
 			settle_devices(collector);
 			hand_on_metrics(collector);
 		}
-		if (tick_clock_wait(&collector->clock, clock_unix_ns()) == 0 &&
-		    device_round_is_over(collector->devices) &&
+		if (is_tick_ready(collector) &&
 		    tick(collector, tick_clock_take(&collector->clock, clock_unix_ns()), err) < 0)
 			return -1;
 	}
@@ -439,6 +420,8 @@ static void make_parts(struct collector *collector)
 	});
 	collector->metrics = gpu_metrics_new(&(struct gpu_metrics_options){
 		.cluster = options->cluster, .devices = device_round_books(collector->devices) });
+	collector->earlier = earlier_memory_new(
+		options->proc, device_round_books(collector->devices), collector->processes);
 	collector->tick = memory_tick_new(
 		&(struct memory_tick_options){
 			.series = {
@@ -485,6 +468,7 @@ void collector_close(struct collector *collector)
 	if (!collector)
 		return;
 	memory_tick_free(collector->tick);
+	earlier_memory_free(collector->earlier);
 	gpu_metrics_free(collector->metrics);
 	call_stacks_free(collector->stacks);
 	gpu_process_table_free(collector->processes);

@@ -40,9 +40,19 @@ struct device_holder {
 };
 
 struct device_picture {
-	int64_t mono_ns; /* when it was finished */
+	int64_t begun_mono_ns; /* when the first device was asked */
+	int64_t mono_ns;       /* when it was finished */
 	size_t device_count;
 	size_t holder_count;
 	struct device_reading devices[PICTURE_DEVICES_MAX];
 	struct device_holder holders[PICTURE_HOLDERS_MAX];
 };
+
+/* Whether every device says who holds memory of it. */
+static inline bool device_picture_knows_holders(const struct device_picture *picture)
+{
+	for (size_t i = 0; i < picture->device_count; i++)
+		if (!picture->devices[i].has_holders)
+			return false;
+	return picture->device_count > 0;
+}

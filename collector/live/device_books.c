@@ -77,15 +77,6 @@ const struct device_picture *device_books_picture(const struct device_books *boo
 
 /* ---- who holds what ---- */
 
-/* Whether every device says who holds memory of it. */
-static bool knows_holders(const struct device_picture *picture)
-{
-	for (size_t i = 0; i < picture->device_count; i++)
-		if (!picture->devices[i].has_holders)
-			return false;
-	return picture->device_count > 0;
-}
-
 static struct held_devices held_by(const struct device_picture *picture, uint32_t tgid)
 {
 	size_t first = 0;
@@ -112,7 +103,7 @@ bool device_books_held(const struct device_books *books, const struct gpu_proces
 	const struct device_picture *picture = device_books_picture(books);
 	struct held_devices held;
 
-	if (!picture || process->end_mono_ns != 0 || !knows_holders(picture))
+	if (!picture || process->end_mono_ns != 0 || !device_picture_knows_holders(picture))
 		return false;
 	held = held_by(picture, process->tgid);
 	for (size_t i = 0; i < held.count; i++)
@@ -120,6 +111,14 @@ bool device_books_held(const struct device_books *books, const struct gpu_proces
 			return false;
 	*out = held;
 	return held.count > 0;
+}
+
+bool device_books_is_free_of(const struct device_books *books, const struct gpu_process *process)
+{
+	const struct device_picture *picture = device_books_picture(books);
+
+	return picture && process->end_mono_ns == 0 && device_picture_knows_holders(picture) &&
+	       held_by(picture, process->tgid).count == 0;
 }
 
 /* ---- which device ---- */
@@ -172,7 +171,7 @@ static void settle_process(const struct device_books *books, const struct device
 void device_books_settle(const struct device_books *books, struct gpu_process_table *processes)
 {
 	const struct device_picture *picture = device_books_picture(books);
-	const bool knows = picture && knows_holders(picture);
+	const bool knows = picture && device_picture_knows_holders(picture);
 
 	for (size_t i = 0; i < gpu_process_table_count(processes); i++)
 		settle_process(books, knows ? picture : NULL, gpu_process_table_at(processes, i));

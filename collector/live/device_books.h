@@ -69,3 +69,6 @@ const struct device_reading *device_books_of(const struct device_books *books, c
  */
 bool device_books_held(const struct device_books *books, const struct gpu_process *process,
                        struct held_devices *out);
+
+/* Whether all devices say who holds memory of them, and the process is not among those. */
+bool device_books_is_free_of(const struct device_books *books, const struct gpu_process *process);

@@ -111,9 +111,23 @@ static void put_unattributed(const struct metrics_text *text, const struct devic
 		unknown = find_group(&groups, DEVICE_UNKNOWN);
 		if (unknown && device_group_live(&process->account, unknown) > 0)
 			put_rest(text, process, DEVICE_UNKNOWN, held_devices_bytes(&held),
-			         process->account.gpu_live_bytes);
+			         gpu_account_told_bytes(&process->account));
 		else
 			put_rests(text, process, picture, &held, &groups);
+	}
+}
+
+/* What of it was there before: 0 too, so that nothing is missing from a sum of them. */
+static void put_earlier(const struct metrics_text *text)
+{
+	metrics_text_begin(text, GPU_METRIC_EARLIER);
+	for (size_t i = 0; i < text->process_count; i++) {
+		const struct gpu_process *process = text->processes[i];
+
+		strbuf_printf(text->out, "%s{", metrics_text_name(GPU_METRIC_EARLIER));
+		metrics_text_process(text, process->tgid, &process->identity);
+		strbuf_printf(text->out, "} %" PRId64 "\n",
+		              wide_sum_value(process->account.earlier_bytes));
 	}
 }
 
@@ -145,4 +159,5 @@ void device_metrics_format(const struct metrics_text *text, const struct device_
 	put_memory_of_devices(text, picture, GPU_METRIC_DEVICE_TOTAL);
 	put_used_by_processes(text, picture);
 	put_unattributed(text, devices, picture);
+	put_earlier(text);
 }

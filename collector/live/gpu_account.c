@@ -136,14 +136,46 @@ void gpu_account_close(struct gpu_account *account)
 		struct memory_sum *sum = memory_sums_at(&account->sums, i);
 		const struct movement move = { sum, sum->live_bytes, sum->live_objects };
 
+		if (sum->stack == STACK_EARLIER)
+			continue;
 		account_lower(account, &move);
 		account_count_implicit(account, &move);
 	}
+	gpu_account_set_earlier(account, 0);
 	for (int i = 0; i < CUDA_CLASS_COUNT; i++) {
 		account->books[i].lost_bytes = 0;
 		account->books[i].lost_blocks = 0;
 	}
 	forget_blocks(account);
+}
+
+/* ---- what it held before ---- */
+
+void gpu_account_set_earlier(struct gpu_account *account, wide_sum bytes)
+{
+	struct memory_sum *sum;
+
+	if (bytes == account->earlier_bytes)
+		return;
+	sum = memory_sums_at(
+		&account->sums,
+		memory_sums_find(&account->sums,
+	                         &(struct memory_place){ STACK_EARLIER, CUDA_CLASS_DEVICE, 0 }));
+	if (sum->stack != STACK_EARLIER)
+		return;
+	high_water_keep(&account->sums.high, sum);
+	sum->live_bytes = bytes;
+	sum->live_objects = bytes > 0;
+	account->gpu_live_bytes += bytes - account->earlier_bytes;
+	account->earlier_bytes = bytes;
+	high_water_rise(&account->sums.high, account->gpu_live_bytes);
+	if (account->gpu_live_bytes > account->gpu_peak_bytes)
+		account->gpu_peak_bytes = account->gpu_live_bytes;
+}
+
+void gpu_account_watch_least(struct gpu_account *account)
+{
+	account->least_live_bytes = gpu_account_told_bytes(account);
 }
 
 /* ---- ticks ---- */
@@ -236,7 +268,7 @@ static void count_sums(const struct gpu_account *account, int device, struct cla
 	for (uint32_t i = 0; i < memory_sums_count(&account->sums); i++) {
 		const struct memory_sum *sum = memory_sums_at(&account->sums, i);
 
-		if (device != ALL_DEVICES && sum->device != device)
+		if ((device != ALL_DEVICES && sum->device != device) || sum->stack == STACK_EARLIER)
 			continue;
 		seen[sum->memory_class].live_bytes += sum->live_bytes;
 		seen[sum->memory_class].live_blocks += sum->live_objects;
@@ -277,6 +309,7 @@ void gpu_account_check(const struct gpu_account *account)
 
 	memory_sums_check(&account->sums);
 	count_blocks(account, seen);
+	assert(account->least_live_bytes <= gpu_account_told_bytes(account));
 	count_sums(account, ALL_DEVICES, seen);
 	check_books(account->books, seen);
 	check_devices(account);
@@ -286,7 +319,11 @@ void gpu_account_check(const struct gpu_account *account)
 		assert(books->live_bytes == seen[i].lost_bytes + books->lost_bytes);
 		assert(books->live_blocks == seen[i].lost_blocks + books->lost_blocks);
 	}
-	for (uint32_t i = 0; i < memory_sums_count(&account->sums); i++)
-		high += high_water_of(&account->sums.high, memory_sums_at(&account->sums, i));
+	for (uint32_t i = 0; i < memory_sums_count(&account->sums); i++) {
+		const struct memory_sum *sum = memory_sums_at(&account->sums, i);
+
+		high += high_water_of(&account->sums.high, sum);
+		assert(sum->stack != STACK_EARLIER || sum->live_bytes == account->earlier_bytes);
+	}
 	assert(high == account->sums.high.bytes);
 }

@@ -21,6 +21,7 @@
  *          memory of another process      known by its address, and counts nowhere
  *          node of a graph                allocated and implicitly freed: its address is,
  *                                         its memory comes and goes with launches
+ *          held before it was watched     in no book: beside them, by STACK_EARLIER
  *
  *          The same holds for each device of its own, of what is certain to lie there when
  *          it is allocated; a block stays on its device. Managed memory lies on any, memory
@@ -32,8 +33,9 @@
  * Source   collector specification 2.2, 2.5, 3.2, 3.5, 4.5
  *
  * Invariants, asserted by gpu_account_check(): the equation above, and that live bytes
- * and blocks of a class are those of its sums, and of the table plus what is lost; the same
- * for each device; and that the sums held at the highest point what was live then.
+ * and blocks of a class are those of its sums but for STACK_EARLIER, and of the table plus
+ * what is lost; the same for each device; and that the sums held at the highest point what
+ * was live then.
  */
 #pragma once
 
@@ -122,8 +124,10 @@ struct gpu_account {
 
 	struct undoable_free *undoable; /* by tid, UNDOABLE_FREES of them; NULL: no free yet */
 
-	wide_sum gpu_live_bytes; /* of classes that occupy GPU memory */
+	wide_sum gpu_live_bytes; /* of classes that occupy GPU memory, and the earlier ones */
 	wide_sum gpu_peak_bytes;
+	wide_sum earlier_bytes;    /* no call told of them: by STACK_EARLIER, as device memory */
+	wide_sum least_live_bytes; /* on GPUs, of the books, since gpu_account_watch_least() */
 	uint64_t peak_time_ns;
 
 	struct account_oddities oddities;
@@ -153,6 +157,21 @@ void gpu_account_fini(struct gpu_account *account);
  * nothing: gpu_account_close() does.
  */
 void gpu_account_book(struct gpu_account *account, const struct cuda_event *event, uint32_t stack);
+
+/*
+ * What it holds since before it was watched, in one lump: live, never allocated. Where
+ * there is no room for its sum it is nothing.
+ */
+void gpu_account_set_earlier(struct gpu_account *account, wide_sum bytes);
+
+/* Live bytes on GPUs that calls told of. */
+static inline wide_sum gpu_account_told_bytes(const struct gpu_account *account)
+{
+	return account->gpu_live_bytes - account->earlier_bytes;
+}
+
+/* From now on the least of them is kept. */
+void gpu_account_watch_least(struct gpu_account *account);
 
 /* The process has ended, or has become another program: nothing of it lives. */
 void gpu_account_close(struct gpu_account *account);

@@ -75,8 +75,11 @@ void account_lower(struct gpu_account *account, const struct movement *move)
 		both.books[i]->live_bytes -= move->bytes;
 		both.books[i]->live_blocks -= move->blocks;
 	}
-	if (cuda_class_is_gpu(move->sum->memory_class))
-		account->gpu_live_bytes -= move->bytes;
+	if (!cuda_class_is_gpu(move->sum->memory_class))
+		return;
+	account->gpu_live_bytes -= move->bytes;
+	if (gpu_account_told_bytes(account) < account->least_live_bytes)
+		account->least_live_bytes = gpu_account_told_bytes(account);
 }
 
 void account_count_freed(struct gpu_account *account, const struct movement *move)

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/id_map.h"
 #include "base/mem.h"
+#include "collector/identity/process_start.h"
 
 struct gpu_process_table {
 	struct gpu_process_table_options options;
@@ -17,6 +18,7 @@ struct gpu_process_table {
 	uint64_t refused_events;
 	uint64_t unnamed;
 	size_t former_programs;
+	size_t adopted;                    /* of which no event has come */
 	struct account_oddities forgotten; /* of processes that are gone */
 };
 
@@ -113,14 +115,10 @@ static void open_account(struct gpu_process_table *table, struct gpu_process *pr
 	gpu_account_init(&process->account, process->share);
 }
 
-struct gpu_process *gpu_process_table_get(struct gpu_process_table *table,
-                                          const struct cuda_event *event)
+static struct gpu_process *add(struct gpu_process_table *table, const struct cuda_event *event)
 {
-	struct gpu_process *process =
-		gpu_process_table_find(table, event->tgid, event->process_start_ns);
+	struct gpu_process *process;
 
-	if (process)
-		return process;
 	if (table->ids.count >= GPU_PROCESSES_MAX) {
 		table->refused_events++;
 		return NULL;
@@ -133,6 +131,68 @@ struct gpu_process *gpu_process_table_get(struct gpu_process_table *table,
 	open_account(table, process);
 	append(table, process);
 	return process;
+}
+
+/* All of them, in their order, under their starts as they are now. */
+static void make_ids(struct gpu_process_table *table)
+{
+	const uint32_t count = table->ids.count;
+
+	id_map_reset(&table->ids);
+	for (uint32_t i = 0; i < count; i++)
+		append(table, table->all[i]);
+}
+
+/* An adopted one, by its first event; NULL: it is none of them. */
+static struct gpu_process *recognize(struct gpu_process_table *table,
+                                     const struct cuda_event *event)
+{
+	struct gpu_process *process =
+		table->adopted == 0
+			? NULL
+			: gpu_process_table_find(table, event->tgid,
+	                                         process_start_shown(event->process_start_ns));
+
+	if (!process || !process->is_adopted || process->end_mono_ns != 0)
+		return NULL;
+	process->is_adopted = false;
+	process->start_ns = event->process_start_ns;
+	process->first_ns = event->time_ns;
+	table->adopted--;
+	make_ids(table); /* once for each that was there when the collector began */
+	return process;
+}
+
+struct gpu_process *gpu_process_table_get(struct gpu_process_table *table,
+                                          const struct cuda_event *event)
+{
+	struct gpu_process *process =
+		gpu_process_table_find(table, event->tgid, event->process_start_ns);
+
+	if (!process || process->is_adopted)
+		process = recognize(table, event);
+	return process ? process : add(table, event);
+}
+
+struct gpu_process *gpu_process_table_adopt(struct gpu_process_table *table, uint32_t tgid,
+                                            uint64_t start_ns)
+{
+	struct gpu_process *process =
+		add(table, &(struct cuda_event){ .tgid = tgid, .process_start_ns = start_ns });
+
+	if (!process)
+		return NULL;
+	process->is_adopted = true;
+	table->adopted++;
+	return process;
+}
+
+struct gpu_process *gpu_process_table_running(const struct gpu_process_table *table, uint32_t tgid)
+{
+	for (uint32_t i = table->ids.count; i-- > 0;)
+		if (table->all[i]->tgid == tgid && table->all[i]->end_mono_ns == 0)
+			return table->all[i];
+	return NULL;
 }
 
 struct budget *gpu_process_table_budget(struct gpu_process_table *table)
@@ -259,6 +319,7 @@ void gpu_process_table_forget(struct gpu_process_table *table, int64_t before_mo
 			continue;
 		}
 		table->former_programs -= process->is_former;
+		table->adopted -= process->is_adopted;
 		add_oddities(&table->forgotten, &process->account.oddities);
 		free_process(process);
 	}

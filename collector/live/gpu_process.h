@@ -3,7 +3,8 @@
  *
  * Shape    a process is a thread group and its start: ids that are used again are others.
  *          Its names are read at its first sight and stay, so that series do not flap; until
- *          its pod is known, or has been waited for, it is not published.
+ *          its pod is known, or has been waited for, it is not published. One that was there
+ *          before may be adopted before its first event (earlier_memory.h).
  *          One that has ended stays for some time, so that its last frees are seen. One
  *          that runs exec begins anew, and its former program ends as a process of its own.
  * Units    times of starts are those of events (boot-time clock), those of ends of the
@@ -54,6 +55,7 @@ struct gpu_process {
 	bool is_settled;           /* ended, and the kernel's last counters are booked */
 	bool is_published;         /* its end was part of a tick */
 	bool is_former;            /* the program before an exec, for its last tick */
+	bool is_adopted;           /* no event of it has come; its start is of /proc */
 	int64_t seen_mono_ns;      /* when its names were asked for first */
 	char gpu[DEVICE_TEXT];     /* the device that it is on, or DEVICE_UNKNOWN */
 	char (*gpus)[DEVICE_TEXT]; /* DEVICES_MAX by number: those that are certain, ""; NULL */
@@ -78,6 +80,16 @@ struct gpu_process *gpu_process_table_get(struct gpu_process_table *table,
 
 struct gpu_process *gpu_process_table_find(struct gpu_process_table *table, uint32_t tgid,
                                            uint64_t start_ns);
+
+/*
+ * A process that has not called the driver yet, as /proc has its start (process_start.h);
+ * NULL: too many. Its first event tells the start that it keeps.
+ */
+struct gpu_process *gpu_process_table_adopt(struct gpu_process_table *table, uint32_t tgid,
+                                            uint64_t start_ns);
+
+/* The one with that id that runs; NULL: there is none. */
+struct gpu_process *gpu_process_table_running(const struct gpu_process_table *table, uint32_t tgid);
 
 /* What all live blocks and sums take, for whoever copies them. */
 struct budget *gpu_process_table_budget(struct gpu_process_table *table);

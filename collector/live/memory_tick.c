@@ -278,6 +278,14 @@ static void add_malloc(struct memory_tick *tick, const struct gpu_process *proce
 			 });
 }
 
+/* What is live of a class beyond its books: on no device that is known. */
+static bool has_earlier(const struct gpu_process *process, const struct device_group *group,
+                        int memory_class)
+{
+	return memory_class == CUDA_CLASS_DEVICE && device_group_has(group, 0) &&
+	       process->account.earlier_bytes > 0;
+}
+
 static void add_classes(struct memory_tick *tick, const struct gpu_process *process,
                         const struct device_group *group)
 {
@@ -297,10 +305,12 @@ static void add_classes(struct memory_tick *tick, const struct gpu_process *proc
 			.rows = &rows,
 		};
 
-		if (books.alloc_calls == 0 && books.alloc_bytes == 0)
+		if (books.alloc_calls == 0 && books.alloc_bytes == 0 &&
+		    !has_earlier(process, group, i))
 			continue;
 		series_batch_add(tick->batch, &series);
-		if (books.live_blocks > 0 || process->end_mono_ns != 0)
+		if (books.live_blocks > 0 || has_earlier(process, group, i) ||
+		    process->end_mono_ns != 0)
 			continue;
 		/* it runs, though there is nothing to show: whoever has no tick has ended */
 		series.kind = profile_kind(PROFILE_KIND_NOTHING);

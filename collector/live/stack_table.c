@@ -168,6 +168,7 @@ static void add_fixed(struct stack_table *table)
 {
 	const struct frame lost = { .name = STR("[stack lost]") };
 	const struct frame device = { .name = STR("[device]") };
+	const struct frame earlier = { .name = STR("[allocated before profiling started]") };
 	const struct frame omitted = { .name = STR("[frames left out]") };
 	const struct frame sampled = { .name = STR("[sampled]") };
 	uint32_t root;
@@ -188,6 +189,8 @@ static void add_fixed(struct stack_table *table)
 	}
 	root = intern_node(table, STACK_NONE, intern_frame(table, &device));
 	assert(root == STACK_DEVICE);
+	root = intern_node(table, STACK_NONE, intern_frame(table, &earlier));
+	assert(root == STACK_EARLIER);
 	table->omitted_frame = intern_frame(table, &omitted);
 	table->sampled_frame = intern_frame(table, &sampled);
 }
@@ -458,7 +461,7 @@ void stack_table_shrink(struct stack_table *table, uint8_t *marks, uint32_t **ou
 	for (uint32_t i = 0; i < count; i++) {
 		const struct stack_node *node = &table->nodes[i];
 
-		if (i <= STACK_DEVICE) /* those that always are there */
+		if (i <= STACK_EARLIER) /* those that always are there */
 			numbers[i] = i;
 		else if (!marks[i])
 			numbers[i] = STACK_NONE;

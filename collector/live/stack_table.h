@@ -8,8 +8,9 @@
  *          cannot name frames of another.
  *          Stacks that always are there: STACK_LOST, one frame "[stack lost]", and below
  *          it one for each driver function, stack_lost(). They stand for calls whose
- *          stack was not captured, was left out, or finds no room here. And STACK_DEVICE,
- *          one frame "[device]", for what no call did.
+ *          stack was not captured, was left out, or finds no room here. And of one frame
+ *          each, for what no call did: STACK_DEVICE, "[device]", and STACK_EARLIER,
+ *          "[allocated before profiling started]".
  * Units    memory in bytes.
  * Errors   none: what does not fit the limit is a lost stack, and counted.
  * Threads  none: the collector's.
@@ -39,7 +40,8 @@ static inline uint32_t stack_lost(enum cuda_function_id function)
 	return 1 + (uint32_t)function;
 }
 
-#define STACK_DEVICE (1 + (uint32_t)CUDA_FUNCTION_COUNT)
+#define STACK_DEVICE  (1 + (uint32_t)CUDA_FUNCTION_COUNT)
+#define STACK_EARLIER (STACK_DEVICE + 1)
 
 /* An interned frame; the first five are numbers of strings, 0 is "". */
 struct stack_frame {

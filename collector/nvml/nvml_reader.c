@@ -124,6 +124,7 @@ int nvml_reader_read(const struct nvml_calls *calls, enum nvml_pids pids,
 {
 	const struct reader reader = { calls, pids, out };
 	unsigned int count = 0;
+	const int64_t begun_mono_ns = clock_mono_ns();
 	const int result = calls->device_count(&count);
 
 	if (result != NVML_OK)
@@ -131,6 +132,7 @@ int nvml_reader_read(const struct nvml_calls *calls, enum nvml_pids pids,
 	out->device_count = out->holder_count = 0;
 	for (unsigned int i = 0; i < count && i < PICTURE_DEVICES_MAX; i++)
 		read_device(&reader, i);
+	out->begun_mono_ns = begun_mono_ns;
 	out->mono_ns = clock_mono_ns();
 	return 0;
 }

@@ -195,6 +195,44 @@ class Picture(unittest.TestCase):
             self.assertIsNone(run.metric_of("gpu_memory_device_total_bytes", gpu=A))
 
 
+    def test_what_was_there_before_is_a_stack_of_its_own(self):
+        """Two processes that hold memory when the collector begins; one never calls the driver again."""
+        with workload() as (busy, allocate), workload() as (idle, allocate_idle), Devices("") as devices:
+            self.assertEqual((allocate(3 * GIB), allocate_idle(GIB)), (0, 0))
+            said = ONE + "process compute 0 %d %%d\nprocess compute 0 %d %d\n" % (busy.pid, idle.pid, GIB + 7)
+            devices.say(said % (10 * GIB, 3 * GIB + 300 * MIB))
+            with Watched(devices) as run:
+                self.judge_earlier(run, busy, 3 * GIB + 300 * MIB)
+                self.judge_earlier(run, idle, GIB + 7)
+                devices.say(said % (10 * GIB, 3 * GIB + 301 * MIB))
+                self.assertEqual(allocate(MIB), 0)
+                harness.wait_until(lambda: self.live(run, busy) == MIB, 60, "a tick with the call")
+                self.judge_earlier(run, busy, 3 * GIB + 300 * MIB, live=MIB)
+                # a gibibyte of it has gone, by calls that nobody could understand
+                devices.say(said % (9 * GIB, 2 * GIB + 301 * MIB))
+                self.judge_earlier(run, busy, 2 * GIB + 300 * MIB, live=MIB)
+                idle.stdin.close()
+                idle.wait(60)
+                harness.wait_until(lambda: run.row_of(idle.pid)[0]["state"] == "exited", 60, "its end")
+                self.assertEqual(run.metric_of("gpu_memory_earlier_bytes", pid=idle.pid), 0)
+
+    def judge_earlier(self, run, process, earlier, live=0):
+        """The same bytes as a metric, a row and a stack; none of them was ever allocated."""
+        def told():
+            row = run.row_of(process.pid)[0]
+            return row and row["live_bytes"] == earlier + live and run.metric_of("gpu_memory_earlier_bytes", pid=process.pid) == earlier and row
+        row = harness.wait_until(told, 60, "a tick with %d and %d bytes" % (earlier, live))
+        self.assertEqual((row["alloc_bytes"], row["by_gpu"], row["labels"]["proc_comm"]), (live, {A: earlier + live}, "python3"))
+        self.assertEqual(run.metric_of("gpu_memory_nvml_used_bytes", pid=process.pid),
+                         run.metric_of("gpu_memory_unattributed_bytes", pid=process.pid) + (self.live(run, process) or 0))
+        self.assertEqual(run.metric_of("mem_alloc_bytes_total", pid=process.pid), live)
+        for kind, expected in (("inuse_space", earlier), ("alloc_space", None)):
+            status, text, _ = harness.vramscope("query", "--url", run.url, "-q", 'memory:%s:bytes:space:bytes{pid="%d"}' % (kind, process.pid),
+                                                "--from", "now-1m", "-o", "folded", "--instant", "last")
+            found = re.findall(r"(?m)^\[allocated before profiling started\] (\d+)$", text)
+            self.assertEqual((status, found), (0, [str(expected)] if expected else []))
+
+
 class Trouble(unittest.TestCase):
     def ticks(self, run):
         """Ticks go on: the number of events grows by nothing, heartbeats come."""

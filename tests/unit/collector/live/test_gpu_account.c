@@ -178,6 +178,45 @@ static void the_end_frees_everything(void **state)
 	assert_true(sum_of(account, STACK_B)->alloc_bytes == 50); /* still to be sent */
 }
 
+static void what_was_there_before_is_in_no_book(void **state)
+{
+	struct gpu_account *account = &((struct fixture *)*state)->account;
+	const struct class_books *books = &account->books[CUDA_CLASS_DEVICE];
+
+	book(account, alloc_event(0x1000, 100), STACK_A);
+	gpu_account_set_earlier(account, 50);
+	gpu_account_check(account);
+	assert_true(account->gpu_live_bytes == 150 && account->gpu_peak_bytes == 150);
+	assert_true(gpu_account_told_bytes(account) == 100);
+	assert_true(sum_of(account, STACK_EARLIER)->alloc_bytes == 0);
+	assert_true(books->alloc_bytes == 100 && books->live_bytes == 100);
+	/* the highest point stays, by stack, when it shrinks */
+	gpu_account_set_earlier(account, 20);
+	gpu_account_check(account);
+	assert_true(high_water_of(&account->sums.high, sum_of(account, STACK_EARLIER)) == 50);
+	assert_true(account->gpu_live_bytes == 120);
+	/* the end takes it away, and frees what was allocated */
+	gpu_account_close(account);
+	gpu_account_check(account);
+	assert_true(account->gpu_live_bytes == 0 && account->earlier_bytes == 0);
+	assert_true(books->implicit_bytes == 100 && books->implicit_calls == 1);
+}
+
+static void the_least_that_lived_is_kept_from_when_it_is_watched(void **state)
+{
+	struct gpu_account *account = &((struct fixture *)*state)->account;
+
+	book(account, alloc_event(0x1000, 100), STACK_A);
+	book(account, alloc_event(0x2000, 7), STACK_B);
+	gpu_account_watch_least(account);
+	book(account, free_event(0x1000), 0);
+	book(account, alloc_event(0x1000, 500), STACK_A);
+	gpu_account_set_earlier(account, 1000);
+	assert_true(account->least_live_bytes == 7);
+	gpu_account_watch_least(account);
+	assert_true(account->least_live_bytes == 507);
+}
+
 static void failures_are_kept_by_stack_and_result(void **state)
 {
 	struct gpu_account *account = &((struct fixture *)*state)->account;
@@ -446,6 +485,8 @@ int main(void)
 		cmocka_unit_test(what_has_no_address_never_lives),
 		cmocka_unit_test(without_memory_for_a_block_bytes_stay_exact),
 		cmocka_unit_test(the_end_frees_everything),
+		cmocka_unit_test(what_was_there_before_is_in_no_book),
+		cmocka_unit_test(the_least_that_lived_is_kept_from_when_it_is_watched),
 		cmocka_unit_test(failures_are_kept_by_stack_and_result),
 		cmocka_unit_test(absurd_sizes_come_and_go),
 		cmocka_unit_test(what_only_the_kernel_counted_is_lost_at_the_second_look),

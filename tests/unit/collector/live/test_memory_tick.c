@@ -21,6 +21,10 @@
 	"{__delta__=\"false\", __name__=\"gpu_memory_failed\", cluster=\"default\", "       \
 	"cuda_class=\"device\", cuda_error=\"CUDA_ERROR_OUT_OF_MEMORY\", gpu=\"unknown\", " \
 	"hostname=\"box\", pid=\"100\", proc_comm=\"worker\", service_name=\"worker-gpu\"}"
+#define PEAK                                                                        \
+	"{__delta__=\"false\", __name__=\"gpu_memory_peak\", cluster=\"default\", " \
+	"gpu=\"unknown\", hostname=\"box\", pid=\"100\", proc_comm=\"worker\", "    \
+	"service_name=\"worker-gpu\"}"
 #define HEARTBEAT                                                          \
 	"{__delta__=\"false\", __name__=\"memory\", cluster=\"default\", " \
 	"hostname=\"box\", service_name=\"vramscope-collector-gpu\"}"
@@ -91,6 +95,45 @@ static void an_idle_machine_has_a_heartbeat(void **state)
 	publish(fixture);
 	assert_int_equal(fixture->count, 1);
 	note = note_of(fixture, HEARTBEAT, "inuse_space");
+	assert_non_null(note);
+	assert_int_equal(note->samples, 0);
+}
+
+static void what_was_there_before_is_live_and_was_never_allocated(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct cuda_event event = alloc_event(0x1000, 100);
+	struct gpu_process *process = gpu_process_table_get(fixture->processes, &event);
+	const struct note *note;
+
+	gpu_account_set_earlier(&process->account, 70);
+	publish(fixture);
+	assert_int_equal(fixture->count, 2); /* the heartbeat, memory: no malloc */
+	note = note_of(fixture, MEMORY, "alloc_space");
+	assert_non_null(note);
+	assert_int_equal(note->samples, 1);
+	assert_int_equal(note->totals[0], 0);
+	assert_int_equal(note->totals[1], 0);
+	assert_int_equal(note->totals[2], 70);
+	assert_int_equal(note->totals[3], 1);
+
+	/* beside what calls told of, and in the highest point */
+	take(fixture, event, STACK_OF(fixture->stacks, "grow", "main"));
+	gpu_account_set_earlier(&process->account, 60);
+	publish_at(fixture, (struct stack_profile_time){ 40000, 15 }, MEMORY_TICK_USUAL);
+	note = note_of(fixture, MEMORY, "alloc_space");
+	assert_non_null(note);
+	assert_int_equal(note->totals[0], 100);
+	assert_int_equal(note->totals[2], 160);
+	note = note_of(fixture, PEAK, "peak_space");
+	assert_non_null(note);
+	assert_int_equal(note->totals[0], 170);
+
+	/* gone: it runs, and holds nothing */
+	take(fixture, free_event(0x1000), 0);
+	gpu_account_set_earlier(&process->account, 0);
+	publish(fixture);
+	note = note_of(fixture, MEMORY, "inuse_space");
 	assert_non_null(note);
 	assert_int_equal(note->samples, 0);
 }
@@ -359,6 +402,7 @@ int main(void)
 		                                tear_down),
 		TEST(a_tick_has_deltas_and_what_lives),
 		TEST(an_idle_machine_has_a_heartbeat),
+		TEST(what_was_there_before_is_live_and_was_never_allocated),
 		TEST(failures_are_a_series_for_each_error),
 		TEST(what_a_process_did_before_its_end_is_published),
 		TEST(a_series_too_large_for_one_profile_is_several),
