@@ -13,120 +13,9 @@
 
 #define CACHE_LIMIT_ALONE ((size_t)256 << 20) /* of tables, when there is no budget; a guess */
 
-struct tenant_windows {
-	struct window **windows; /* by day, then number */
-	size_t count;
-	size_t capacity;
-	char folder[TENANT_FOLDER_SIZE];
-};
+/* ---- holds; all with the lock held ---- */
 
-/* ---- the list; all with the lock held ---- */
-
-/* The place of a tenant, whether it is there or not. */
-static size_t tenant_place(const struct window_set *set, const char *folder)
-{
-	size_t low = 0;
-	size_t high = set->tenant_count;
-
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (strcmp(set->tenants[middle]->folder, folder) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static struct tenant_windows *find_tenant(const struct window_set *set, const char *folder)
-{
-	const size_t place = tenant_place(set, folder);
-
-	if (place == set->tenant_count || strcmp(set->tenants[place]->folder, folder) != 0)
-		return NULL;
-	return set->tenants[place];
-}
-
-static struct tenant_windows *add_tenant(struct window_set *set, const char *folder)
-{
-	const size_t place = tenant_place(set, folder);
-	struct tenant_windows *tenant = find_tenant(set, folder);
-
-	if (tenant)
-		return tenant;
-	if (set->tenant_count == set->tenant_capacity) {
-		set->tenant_capacity = set->tenant_capacity ? set->tenant_capacity * 2 : 16;
-		set->tenants = mem_resize((void *)set->tenants, set->tenant_capacity,
-		                          sizeof(*set->tenants));
-	}
-	tenant = mem_zalloc(1, sizeof(*tenant));
-	(void)snprintf(tenant->folder, sizeof(tenant->folder), "%s", folder);
-	memmove((void *)(set->tenants + place + 1), (const void *)(set->tenants + place),
-	        (set->tenant_count - place) * sizeof(*set->tenants));
-	set->tenants[place] = tenant;
-	set->tenant_count++;
-	return tenant;
-}
-
-/* The first window that is not before `at`. */
-static size_t window_index(const struct tenant_windows *tenant, struct window_place at)
-{
-	size_t low = 0;
-	size_t high = tenant->count;
-
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-		const struct window *window = tenant->windows[middle];
-
-		if (window->day < at.day || (window->day == at.day && window->number < at.number))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static struct window *add_window(struct window_set *set, struct tenant_windows *tenant,
-                                 struct window_place at)
-{
-	const size_t place = window_index(tenant, at);
-	struct window *window;
-
-	if (place < tenant->count && tenant->windows[place]->day == at.day &&
-	    tenant->windows[place]->number == at.number)
-		return tenant->windows[place];
-	if (tenant->count == tenant->capacity) {
-		tenant->capacity = tenant->capacity ? tenant->capacity * 2 : 16;
-		tenant->windows = mem_resize((void *)tenant->windows, tenant->capacity,
-		                             sizeof(*tenant->windows));
-	}
-	window = window_new(set->path, tenant->folder, at.day, at.number, set->key);
-	window->folder = tenant->folder;
-	window->follows = set->follows;
-	window->references = 1;
-	window->listed = true;
-	memmove((void *)(tenant->windows + place + 1), (const void *)(tenant->windows + place),
-	        (tenant->count - place) * sizeof(*tenant->windows));
-	tenant->windows[place] = window;
-	tenant->count++;
-	set->window_count++;
-	return window;
-}
-
-static void take_out(struct window_set *set, struct tenant_windows *tenant, struct window *window)
-{
-	const size_t place =
-		window_index(tenant, (struct window_place){ window->day, window->number });
-
-	memmove((void *)(tenant->windows + place), (const void *)(tenant->windows + place + 1),
-	        (tenant->count - place - 1) * sizeof(*tenant->windows));
-	tenant->count--;
-	set->window_count--;
-	window->listed = false;
-}
-
-/* With the lock held: takes the bytes of a window out of all counts. */
+/* Takes the bytes of a window out of all counts. */
 static void uncharge(struct window_set *set, struct window *window)
 {
 	if (set->budget)
@@ -154,6 +43,28 @@ static struct window *hold(struct window *window)
 	return window;
 }
 
+static void take_out(struct window_set *set, struct tenant_windows *tenant, struct window *window)
+{
+	window_list_remove(&set->list, tenant, window);
+	window_free(let_go(set, window)); /* the list's own hold */
+}
+
+/* The window of a place, made when there is none. */
+static struct window *get_window(struct window_set *set, struct tenant_windows *tenant,
+                                 struct window_place place)
+{
+	struct window *window = window_list_get(tenant, place);
+
+	if (window)
+		return window;
+	window = window_new(set->path, tenant->folder, place.day, place.number, set->key);
+	window->folder = tenant->folder;
+	window->follows = set->follows;
+	window->references = 1;
+	window_list_insert(&set->list, tenant, window);
+	return window;
+}
+
 static bool is_ready(const struct window *window)
 {
 	return atomic_load_explicit(&window->ready, memory_order_acquire);
@@ -171,12 +82,11 @@ static void close_folder(DIR **folder)
 static void list_window(struct window_set *set, struct tenant_windows *tenant,
                         struct window_place at, uint64_t inode)
 {
-	struct window *window = add_window(set, tenant, at);
+	struct window *window = get_window(set, tenant, at);
 
 	if (window->inode != 0 && window->inode != inode) {
 		take_out(set, tenant, window);
-		window_free(let_go(set, window));
-		window = add_window(set, tenant, at);
+		window = get_window(set, tenant, at);
 	}
 	window->inode = inode;
 	if (!window->left_out)
@@ -214,7 +124,7 @@ static int list_tenant(struct window_set *set, const char *folder, struct error 
 		    !is_file(directory, entry))
 			continue;
 		if (!tenant)
-			tenant = add_tenant(set, folder);
+			tenant = window_list_tenant(&set->list, folder);
 		list_window(set, tenant, at, entry->d_ino);
 	}
 	return 0;
@@ -263,18 +173,16 @@ void window_set_close(struct window_set *set)
 {
 	if (!set->path)
 		return;
-	for (size_t i = 0; i < set->tenant_count; i++) {
-		struct tenant_windows *tenant = set->tenants[i];
+	for (size_t i = 0; i < set->list.tenant_count; i++) {
+		const struct tenant_windows *tenant = set->list.tenants[i];
 
 		for (size_t j = 0; j < tenant->count; j++) {
 			if (set->budget)
 				budget_give(set->budget, tenant->windows[j]->charged);
 			window_free(tenant->windows[j]);
 		}
-		free((void *)tenant->windows);
-		free(tenant);
 	}
-	free((void *)set->tenants);
+	window_list_fini(&set->list);
 	free(set->path);
 	(void)pthread_mutex_destroy(&set->lock);
 	*set = (struct window_set){ 0 };
@@ -287,14 +195,12 @@ int window_set_follow(struct window_set *set, const char *folder, struct error *
 
 	(void)pthread_mutex_lock(&set->lock);
 	result = list_tenant(set, folder, err);
-	tenant = find_tenant(set, folder);
+	tenant = window_list_find(&set->list, folder);
 	for (size_t i = tenant ? tenant->count : 0; i-- > 0;) {
 		struct window *window = tenant->windows[i];
 
-		if (access(window->path, F_OK) < 0 && errno == ENOENT) {
+		if (access(window->path, F_OK) < 0 && errno == ENOENT)
 			take_out(set, tenant, window);
-			window_free(let_go(set, window));
-		}
 	}
 	(void)pthread_mutex_unlock(&set->lock);
 	return result;
@@ -309,8 +215,8 @@ struct window *window_set_next(struct window_set *set, const char *folder,
 	struct tenant_windows *tenant;
 
 	(void)pthread_mutex_lock(&set->lock);
-	tenant = find_tenant(set, folder);
-	for (size_t i = tenant ? window_index(tenant, place) : 0; tenant && i < tenant->count;
+	tenant = window_list_find(&set->list, folder);
+	for (size_t i = tenant ? window_list_index(tenant, place) : 0; tenant && i < tenant->count;
 	     i++) {
 		if (tenant->windows[i]->day > last_day)
 			break;
@@ -330,8 +236,8 @@ struct window *window_set_last(struct window_set *set, const char *folder,
 	struct tenant_windows *tenant;
 
 	(void)pthread_mutex_lock(&set->lock);
-	tenant = find_tenant(set, folder);
-	for (size_t i = tenant ? window_index(tenant, place) : 0; i-- > 0;) {
+	tenant = window_list_find(&set->list, folder);
+	for (size_t i = tenant ? window_list_index(tenant, place) : 0; i-- > 0;) {
 		if (is_ready(tenant->windows[i])) {
 			found = hold(tenant->windows[i]);
 			break;
@@ -375,15 +281,13 @@ int window_set_writable(struct window_set *set, const char *folder, int32_t day,
 	if (window_set_make_folder(set, folder, err) < 0)
 		return -1;
 	(void)pthread_mutex_lock(&set->lock);
-	tenant = find_tenant(set, folder);
-	if (!tenant)
-		tenant = add_tenant(set, folder);
+	tenant = window_list_tenant(&set->list, folder);
 	/* the day's last file is the one that is not sealed */
-	behind = window_index(tenant, (struct window_place){ day, UINT32_MAX });
+	behind = window_list_index(tenant, (struct window_place){ day, UINT32_MAX });
 	if (behind > 0 && tenant->windows[behind - 1]->day == day)
 		*out = hold(tenant->windows[behind - 1]);
 	else
-		*out = hold(add_window(set, tenant, (struct window_place){ day, 1 }));
+		*out = hold(get_window(set, tenant, (struct window_place){ day, 1 }));
 	(void)pthread_mutex_unlock(&set->lock);
 	return 0;
 }
@@ -424,7 +328,8 @@ void window_set_remove(struct window_set *set, struct window *window)
 	(void)pthread_mutex_lock(&set->lock);
 	removed = window->listed;
 	if (removed)
-		take_out(set, find_tenant(set, window->folder), window);
+		window_list_remove(&set->list, window_list_find(&set->list, window->folder),
+		                   window);
 	(void)pthread_mutex_unlock(&set->lock);
 	if (removed)
 		window_set_release(set, window); /* the list's own hold */
@@ -478,9 +383,9 @@ static struct window *oldest_unused(struct window_set *set, size_t *out_open)
 	struct window *oldest = NULL;
 	size_t open = 0;
 
-	for (size_t i = 0; i < set->tenant_count; i++) {
-		for (size_t j = 0; j < set->tenants[i]->count; j++) {
-			struct window *window = set->tenants[i]->windows[j];
+	for (size_t i = 0; i < set->list.tenant_count; i++) {
+		for (size_t j = 0; j < set->list.tenants[i]->count; j++) {
+			struct window *window = set->list.tenants[i]->windows[j];
 
 			if (atomic_load_explicit(&window->table_bytes, memory_order_relaxed) == 0)
 				continue;
@@ -536,7 +441,7 @@ void window_set_count(struct window_set *set, struct window_set_counts *out)
 	(void)pthread_mutex_lock(&set->lock);
 	(void)oldest_unused(set, &set->open_count);
 	*out = (struct window_set_counts){
-		.windows = set->window_count,
+		.windows = set->list.window_count,
 		.open = set->open_count,
 		.cache_bytes = set->cache_bytes,
 		.damaged = set->damaged_count,

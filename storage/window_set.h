@@ -11,11 +11,9 @@
 #pragma once
 
 #include "base/budget.h"
-#include "storage/window.h"
+#include "storage/window_list.h"
 
 #define WINDOW_SET_OPEN_MAX 32 /* windows with tables or connections that nobody holds; a guess */
-
-struct tenant_windows;
 
 struct window_set {
 	char *path; /* of the folder of tenants */
@@ -24,12 +22,9 @@ struct window_set {
 	struct budget *budget;
 	size_t cache_limit;
 
-	pthread_mutex_t lock;            /* guards everything below */
-	struct tenant_windows **tenants; /* by folder name */
-	size_t tenant_count;
-	size_t tenant_capacity;
+	pthread_mutex_t lock; /* guards everything below */
+	struct window_list list;
 	size_t cache_bytes;
-	size_t window_count;
 	size_t open_count;
 	uint64_t damaged_count;
 };
@@ -49,12 +44,6 @@ void window_set_close(struct window_set *set);
 
 /* Looks for files of a tenant that another process made or removed. */
 int window_set_follow(struct window_set *set, const char *folder, struct error *err);
-
-/* A place in a tenant's windows, which are ordered by day and number. */
-struct window_place {
-	int32_t day;
-	uint32_t number;
-};
 
 /*
  * The first readable window at or behind `place`, up to last_day; NULL when there is
