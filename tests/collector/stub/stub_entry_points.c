@@ -2,7 +2,10 @@
  * cuGetProcAddress: from an API name to the newest exported symbol of it, as runtimes ask.
  */
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "tests/collector/stub/stub_driver.h"
 #include "tests/collector/stub/stub_memory.h"
@@ -12,13 +15,27 @@
 #define STATUS_NOT_FOUND 1
 #define SYMBOL_BYTES     128
 
+/* What no driver is known to have: a second way into a function, behind its symbol. */
+static int hidden_entry(void)
+{
+	return STUB_NOT_FOUND;
+}
+
+static bool is_hidden(const char *name)
+{
+	const char *hidden =
+		getenv("STUB_HIDDEN_ENTRY"); /* NOLINT(concurrency-mt-unsafe): nobody sets any */
+
+	return hidden && strcmp(hidden, name) == 0;
+}
+
 EXPORT int cuGetProcAddress_v2(const char *name, void **out, int version, uint64_t flags,
                                int *status)
 {
 	const char *const suffixes[] = { flags & FLAG_PER_THREAD ? "_ptsz" : "_v3", "_v2", "" };
 
 	(void)version;
-	*out = NULL;
+	*out = is_hidden(name) ? (void *)hidden_entry : NULL;
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]) && name[0] && !*out; i++) {
 		char symbol[SYMBOL_BYTES];
 
