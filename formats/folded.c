@@ -69,7 +69,7 @@ static int decode(const struct format_input *input, line_reader read, struct for
 		if (read(&builder, line, err) < 0)
 			return -1;
 	}
-	return text_profile_make(&builder, input, input->body, out, err);
+	return text_profile_make(&builder, input, out, err);
 }
 
 int folded_decode_groups(const struct format_input *input, struct format_output *out,

@@ -3,15 +3,20 @@
 #include "formats/folded.h"
 #include "formats/multipart.h"
 #include "formats/pprof_upload.h"
+#include "formats/speedscope.h"
+#include "formats/tree.h"
+#include "formats/trie.h"
 
 /* The first row that fits wins. */
 static const struct format formats[] = {
 	{ .name = "trie",
 	  .family = FORMAT_TEXT,
+	  .decode = trie_decode,
 	  .parameter = "trie",
 	  .content_type = "binary/octet-stream+trie" },
 	{ .name = "tree",
 	  .family = FORMAT_TEXT,
+	  .decode = tree_decode,
 	  .parameter = "tree",
 	  .content_type = "binary/octet-stream+tree" },
 	{ .name = "lines",
@@ -23,7 +28,10 @@ static const struct format formats[] = {
 	  .family = FORMAT_PPROF,
 	  .decode = pprof_upload_decode,
 	  .parameter = "pprof" },
-	{ .name = "speedscope", .family = FORMAT_PPROF, .parameter = "speedscope" },
+	{ .name = "speedscope",
+	  .family = FORMAT_PPROF,
+	  .decode = speedscope_decode,
+	  .parameter = "speedscope" },
 	{ .name = "pprof",
 	  .family = FORMAT_PPROF,
 	  .decode = pprof_upload_decode,

@@ -61,7 +61,8 @@ int ingest_params_labels(const struct ingest_params *params, struct str metric, 
                          struct arena *arena, struct label_set *out, struct error *err)
 {
 	const struct label_set *named = &params->name.labels;
-	struct label *labels = arena_array_raw(arena, named->count + 5, sizeof(*labels));
+	struct label *labels = arena_array_raw(arena, named->count + 4 + INGEST_PARAMS_SPARE_LABELS,
+	                                       sizeof(*labels));
 	size_t count = 0;
 
 	if (!labels)

@@ -28,9 +28,12 @@ struct ingest_params {
 int ingest_params_parse(struct str query, int64_t now_unix_ns, struct arena *arena,
                         struct ingest_params *out, struct error *err);
 
+#define INGEST_PARAMS_SPARE_LABELS 2
+
 /*
  * The labels that every format gives a profile: metric, spy, those of the name, and
- * `service` as service_name unless the name has one. There is room for one more label.
+ * `service` as service_name unless the name has one. There is room for
+ * INGEST_PARAMS_SPARE_LABELS more.
  */
 int ingest_params_labels(const struct ingest_params *params, struct str metric, struct str service,
                          struct arena *arena, struct label_set *out, struct error *err);

@@ -26,40 +26,65 @@ void profile_builder_init(struct profile_builder *builder, struct arena *arena,
 	memcpy(&builder->key, random.bytes, sizeof(builder->key));
 }
 
-static uint32_t frame_id(struct profile_builder *builder, struct str name)
+static bool keep_name(struct profile_builder *builder, uint32_t id, struct str name)
+{
+	if (builder->names == PROFILE_BUILDER_COPIES)
+		name = arena_copy(builder->arena, name);
+	builder->frames[id] = name;
+	return name.data || name.length == 0;
+}
+
+int profile_builder_frame(struct profile_builder *builder, struct str name, uint32_t *out_id,
+                          struct error *err)
 {
 	const size_t count = builder->frame_ids.count;
 	bool is_new;
 	uint32_t id;
 
 	if (!ARENA_GROW(builder->arena, builder->frames, count, builder->frame_capacity))
-		return INTERN_NONE;
+		return arena_error(builder->arena, err);
 	id = intern_add(&builder->frame_ids, builder->arena, hash128_str(builder->key, name),
 	                &is_new);
-	if (id != INTERN_NONE && is_new)
-		builder->frames[id] = name;
-	return id;
+	if (id == INTERN_NONE || (is_new && !keep_name(builder, id, name)))
+		return arena_error(builder->arena, err);
+	*out_id = id;
+	return 0;
 }
 
-static bool is_deep_enough(const struct profile_builder *builder)
+/* Whether the open stack takes no further frame. */
+static bool is_full(const struct profile_builder *builder)
 {
-	return builder->limits.max_depth > 0 &&
-	       builder->path_length - builder->open >= builder->limits.max_depth;
+	const size_t depth = builder->path_length - builder->open;
+
+	return builder->is_overfull ||
+	       (builder->limits.max_depth > 0 && depth >= builder->limits.max_depth);
+}
+
+int profile_builder_push_frame(struct profile_builder *builder, uint32_t id, struct error *err)
+{
+	if (is_full(builder))
+		return 0;
+	if (builder->limits.max_frames > 0 && builder->pushed >= builder->limits.max_frames)
+		return error_set(err, ERROR_TOO_LARGE, "the stacks have more than %zu frames",
+		                 builder->limits.max_frames);
+	if (builder->path_length >= UINT32_MAX ||
+	    !ARENA_GROW(builder->arena, builder->path, builder->path_length,
+	                builder->path_capacity))
+		return arena_error(builder->arena, err);
+	builder->path[builder->path_length++] = id;
+	builder->pushed++;
+	return 0;
 }
 
 int profile_builder_push(struct profile_builder *builder, struct str name, struct error *err)
 {
 	uint32_t id;
 
-	if (builder->is_overfull || is_deep_enough(builder))
+	if (is_full(builder))
 		return 0;
-	id = frame_id(builder, name);
-	if (id == INTERN_NONE || builder->path_length >= UINT32_MAX ||
-	    !ARENA_GROW(builder->arena, builder->path, builder->path_length,
-	                builder->path_capacity))
-		return arena_error(builder->arena, err);
-	builder->path[builder->path_length++] = id;
-	return 0;
+	if (profile_builder_frame(builder, name, &id, err) < 0)
+		return -1;
+	return profile_builder_push_frame(builder, id, err);
 }
 
 int profile_builder_push_path(struct profile_builder *builder, struct str path, struct error *err)
@@ -70,7 +95,7 @@ int profile_builder_push_path(struct profile_builder *builder, struct str path, 
 		return 0;
 	if (path.data[path.length - 1] == ';')
 		path.length--;
-	while (!builder->is_overfull && !is_deep_enough(builder) && str_split(&path, ';', &frame))
+	while (!is_full(builder) && str_split(&path, ';', &frame))
 		if (profile_builder_push(builder, frame, err) < 0)
 			return -1;
 	return 0;

@@ -3,9 +3,10 @@
  *
  * Shape    one function and one location for each distinct frame, one sample for each
  *          distinct stack; values of equal stacks add up, in arithmetic modulo 2^64.
- *          Names are views that must outlive the profile.
- * Errors   arena_error() when the arena is full. Stacks past max_stacks are no error here:
- *          they are counted, not kept, and the pipeline refuses the profile.
+ *          Names are views that must outlive the profile, unless they are copied.
+ * Errors   arena_error() when the arena is full; ERROR_TOO_LARGE past max_frames. Stacks
+ *          past max_stacks are no error here: they are counted, not kept, and the pipeline
+ *          refuses the profile.
  * Threads  none.
  * Source   ingest specification, 3.6
  *
@@ -32,12 +33,21 @@ struct profile_builder_stack {
 struct profile_builder_limits {
 	size_t max_stacks; /* different ones; the first above it ends the collecting */
 	size_t max_depth;  /* deeper stacks lose their leaves, as the pipeline would have it */
+	size_t max_frames; /* pushed, of all stacks, for bodies that say more than they weigh */
+};
+
+/* Whose the bytes of the names are. */
+enum profile_builder_names {
+	PROFILE_BUILDER_VIEWS,
+	PROFILE_BUILDER_COPIES, /* the sender's buffer changes: a new name is copied */
 };
 
 struct profile_builder {
 	struct arena *arena;
 	uint64_t key; /* of the hashes; drawn for each builder */
 	struct profile_builder_limits limits;
+	enum profile_builder_names names; /* views, unless somebody sets it */
+	size_t pushed;                    /* frames */
 
 	struct intern frame_ids;
 	struct str *frames; /* by id */
@@ -69,7 +79,12 @@ struct profile_builder_type {
 void profile_builder_init(struct profile_builder *builder, struct arena *arena,
                           const struct profile_builder_limits *limits);
 
+/* The id of a frame, for those who push it often. */
+int profile_builder_frame(struct profile_builder *builder, struct str name, uint32_t *out_id,
+                          struct error *err);
+
 /* Appends a frame to the open stack. */
+int profile_builder_push_frame(struct profile_builder *builder, uint32_t id, struct error *err);
 int profile_builder_push(struct profile_builder *builder, struct str name, struct error *err);
 
 /* Appends the frames of a path "root;...;leaf". One ';' at the end adds nothing. */

@@ -57,43 +57,45 @@ static const struct suffix *find_suffix(struct str text)
 	return NULL;
 }
 
-/* Takes the suffix off *app. NULL with *err filled when it is none. */
-static const struct suffix *take_suffix(struct str *app, struct error *err)
+static bool is_timed(const struct suffix *suffix, const char **out_type)
 {
-	const ptrdiff_t dot = str_last_index(*app, '.');
-	const struct str text = dot < 0 ? STR("cpu") : str_skip(*app, (size_t)dot + 1);
-	const struct suffix *suffix = find_suffix(text);
-
-	if (!suffix) {
-		(void)error_set(err, ERROR_INVALID,
-		                ADAPTER "convert metadata: unknown profile type: %.*s",
-		                STR_ARGS(str_first(text, 200)));
-		return NULL;
-	}
-	if (dot >= 0)
-		*app = str_first(*app, (size_t)dot);
-	return suffix;
-}
-
-static struct profile_builder_type type_of(const struct suffix *suffix, uint32_t sample_rate)
-{
-	struct profile_builder_type type = { .type = suffix->type,
-		                             .unit = suffix->unit,
-		                             .scale = 1 };
-
-	if (sample_rate == 0)
-		return type;
 	for (size_t i = 0; i < ARRAY_LENGTH(timed_metrics); i++) {
 		if (strcmp(suffix->metric, timed_metrics[i].metric) != 0)
 			continue;
-		type.type = timed_metrics[i].type;
-		type.unit = "nanoseconds";
-		type.period_type = "cpu";
-		type.period_unit = "nanoseconds";
-		type.period = NS_PER_S / sample_rate;
-		type.scale = (uint64_t)type.period;
+		*out_type = timed_metrics[i].type;
+		return true;
 	}
-	return type;
+	return false;
+}
+
+int text_type_of(struct str app, uint32_t sample_rate, struct text_type *out, struct error *err)
+{
+	const ptrdiff_t dot = str_last_index(app, '.');
+	const struct str text = dot < 0 ? STR("cpu") : str_skip(app, (size_t)dot + 1);
+	const struct suffix *suffix = find_suffix(text);
+	const char *timed_type;
+
+	if (!suffix)
+		return error_set(err, ERROR_INVALID,
+		                 ADAPTER "convert metadata: unknown profile type: %.*s",
+		                 STR_ARGS(str_first(text, 200)));
+	*out = (struct text_type){
+		.app = dot < 0 ? app : str_first(app, (size_t)dot),
+		.metric = suffix->metric,
+		.type = { .type = suffix->type, .unit = suffix->unit, .scale = 1 },
+	};
+	if (sample_rate == 0 || !is_timed(suffix, &timed_type))
+		return 0;
+	out->is_timed = true;
+	out->type = (struct profile_builder_type){
+		.type = timed_type,
+		.unit = "nanoseconds",
+		.period_type = "cpu",
+		.period_unit = "nanoseconds",
+		.period = NS_PER_S / sample_rate,
+		.scale = (uint64_t)(NS_PER_S / sample_rate),
+	};
+	return 0;
 }
 
 /* Old clients upload exemplars one by one, in the label profile_id. */
@@ -111,46 +113,76 @@ static void name_app(const struct ingest_params *params, struct str app, struct 
 		labels->labels[labels->count++] = (struct label){ STR("app_name"), app };
 }
 
-int text_profile_make(const struct profile_builder *builder, const struct format_input *input,
-                      struct str payload, struct format_output *out, struct error *err)
+static void name_profile(struct str name, struct label_set *labels)
+{
+	if (!name.data)
+		return;
+	for (size_t i = 0; i < labels->count; i++) {
+		if (!str_equals(labels->labels[i].name, "profile_name"))
+			continue;
+		labels->labels[i].value = name;
+		return;
+	}
+	labels->labels[labels->count++] = (struct label){ STR("profile_name"), name };
+}
+
+int text_profiles_reserve(size_t count, const struct format_input *input, struct format_output *out,
+                          struct error *err)
+{
+	out->profiles = arena_array(input->arena, count, sizeof(*out->profiles));
+	return out->profiles ? 0 : arena_error(input->arena, err);
+}
+
+int text_profiles_add(const struct text_profile *profile, const struct format_input *input,
+                      struct format_output *out, struct error *err)
 {
 	const struct ingest_params *params = input->params;
-	struct arena *arena = input->arena;
-	struct ingest_profile *made = arena_alloc(arena, sizeof(*made));
-	struct pprof_input *pprof = arena_alloc(arena, sizeof(*pprof));
-	struct str app = params->name.app;
-	const struct suffix *suffix;
-	struct profile_builder_type type;
+	const struct text_type *type = profile->type;
+	struct ingest_profile *made = &out->profiles[out->count];
+	struct pprof_input *pprof;
 
-	out->stage = FORMAT_STORING;
-	if (!made || !pprof)
-		return arena_error(arena, err);
-	if (profile_builder_is_empty(builder))
+	if (profile_builder_is_empty(profile->builder) || is_exemplar(params))
 		return 0;
-	suffix = take_suffix(&app, err);
-	if (!suffix)
-		return -1;
-	if (is_exemplar(params))
-		return 0;
-	if (!profile_builder_is_utf8(builder))
+	if (!profile_builder_is_utf8(profile->builder))
 		return error_set(err, ERROR_INVALID,
 		                 ADAPTER "marshal pprof: string field contains invalid UTF-8");
-
-	type = type_of(suffix, params->sample_rate);
-	if (profile_builder_finish(builder, &type, pprof, err) < 0 ||
-	    ingest_params_labels(params, str_of(suffix->metric), app, arena, &made->labels, err) <
-	            0)
+	pprof = arena_alloc(input->arena, sizeof(*pprof));
+	if (!pprof)
+		return arena_error(input->arena, err);
+	if (profile_builder_finish(profile->builder, &type->type, pprof, err) < 0 ||
+	    ingest_params_labels(params, str_of(type->metric), type->app, input->arena,
+	                         &made->labels, err) < 0)
 		return -1;
-	name_app(params, app, &made->labels);
+	name_app(params, type->app, &made->labels);
+	name_profile(profile->name, &made->labels);
 	pprof->profile.time_unix_ns = params->from_unix_ns;
 	made->input = pprof;
-	made->payload = payload;
-	/* Equal bytes that are read otherwise are another profile, not a retry. */
-	made->sender_id = arena_printf(arena, "%.*s %.*s %u", STR_ARGS(params->name.app),
-	                               STR_ARGS(params->format), params->sample_rate);
-	if (!made->sender_id.data)
-		return arena_error(arena, err);
-	out->profiles = made;
-	out->count = 1;
+	made->payload = input->body;
+	made->sender_id = profile->sender_id;
+	out->count++;
 	return 0;
+}
+
+int text_profile_make(const struct profile_builder *builder, const struct format_input *input,
+                      struct format_output *out, struct error *err)
+{
+	const struct ingest_params *params = input->params;
+	const struct str app = params->name.app;
+	struct text_type type;
+	struct str id;
+
+	out->stage = FORMAT_STORING;
+	if (profile_builder_is_empty(builder))
+		return 0;
+	/* Equal bytes that are read otherwise are another profile, not a retry. */
+	id = arena_printf(input->arena, "%.*s %.*s %u", STR_ARGS(app), STR_ARGS(params->format),
+	                  params->sample_rate);
+	if (!id.data)
+		return arena_error(input->arena, err);
+	if (text_type_of(app, params->sample_rate, &type, err) < 0 ||
+	    text_profiles_reserve(1, input, out, err) < 0)
+		return -1;
+	return text_profiles_add(
+		&(struct text_profile){ .builder = builder, .type = &type, .sender_id = id }, input,
+		out, err);
 }

@@ -2,26 +2,10 @@
  * Folded text and lines on any bytes: what comes out refers only to what is there, and
  * adds up.
  */
-#include <assert.h>
-
 #include "formats/folded.h"
+#include "tests/fuzz/formats/name_formats.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check_profile(const struct profile *profile)
-{
-	for (size_t i = 0; i < profile->sample_count; i++)
-		assert((size_t)profile->samples[i].first_frame + profile->samples[i].depth <=
-		       profile->stack_length);
-	for (size_t i = 0; i < profile->stack_length; i++)
-		assert(profile->stacks[i] < profile->location_count);
-	for (size_t i = 0; i < profile->location_count; i++) {
-		assert(profile->locations[i].mapping < profile->mapping_count);
-		assert(profile->locations[i].first_line < profile->line_count);
-	}
-	for (size_t i = 0; i < profile->function_count; i++)
-		assert(profile->functions[i].name < profile->string_count);
-}
 
 /* Every line that is not empty counts once. */
 static void check_lines(struct str body, const struct format_output *out)
@@ -43,22 +27,13 @@ static void check_lines(struct str body, const struct format_output *out)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	CLEANUP(arena_freep) struct arena *arena = arena_new((size_t)16 << 20, NULL);
-	const struct ingest_limits limits = { .max_samples = 1000 };
-	const struct ingest_params params = { .name = { .app = STR("app.alloc_objects") },
-		                              .spy_name = STR("spy"),
-		                              .sample_rate = 100 };
-	const struct format_input input = {
-		.body = str_make(data, size), .params = &params, .limits = &limits, .arena = arena
-	};
+	CLEANUP(arena_freep) struct arena *arena = arena_new(NAME_FORMATS_ARENA, NULL);
+	const struct str app = STR("app.alloc_objects");
+	const struct str body = str_make(data, size);
 	struct format_output out;
-	struct error err = { 0 };
 
-	if (folded_decode_groups(&input, &out, &err) == 0 && out.count == 1)
-		check_profile(&out.profiles[0].input->profile);
-	if (folded_decode_lines(&input, &out, &err) == 0 && out.count == 1) {
-		check_profile(&out.profiles[0].input->profile);
-		check_lines(input.body, &out);
-	}
+	(void)name_formats_decode(folded_decode_groups, app, body, arena, &out);
+	if (name_formats_decode(folded_decode_lines, app, body, arena, &out) == 0 && out.count == 1)
+		check_lines(body, &out);
 	return 0;
 }

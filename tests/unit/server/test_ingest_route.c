@@ -118,9 +118,9 @@ static void refusals_have_the_status_of_format_and_stage(void **state)
 		  "failed: invalid_argument: empty "
 		  "profile\"}\n" },
 		{ "name=svc&format=jfr", "x", 422, "format jfr is not supported" },
-		{ "name=svc&format=trie", "x", 422, "format trie is not supported" },
-		{ "name=svc&format=tree", "x", 422, "format tree is not supported" },
-		{ "name=svc&format=speedscope", "x", 422, "format speedscope is not supported" },
+		{ "name=svc&format=trie", "x", 422, "has no whole name" },
+		{ "name=svc&format=tree", "x", 422, "has no whole name" },
+		{ "name=svc&format=speedscope", "x", 422, "JSON, byte 0: expected a map" },
 	};
 	struct harness *harness = *state;
 
