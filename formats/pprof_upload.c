@@ -1,71 +1,38 @@
 #include "formats/pprof_upload.h"
 
 #include "base/clock.h"
-#include "formats/multipart.h"
+#include "formats/form_parts.h"
 #include "formats/pprof_bytes.h"
 #include "formats/sample_type_config.h"
 
 #define YEAR_1970_NS (365 * INT64_C(86400) * NS_PER_S)
 
-/* What a part of a form is; of two parts with one name the higher one counts. */
-enum form_rank {
-	FORM_MISSING,
-	FORM_FIELD,
-	FORM_FILE,
-};
-
-struct form_part {
-	struct str content;
-	enum form_rank rank;
-};
-
 /* The parts of the form that matter; empty when they are missing. */
-struct upload {
-	struct form_part profile;
-	struct form_part previous;
-	struct form_part config;
+enum upload_part {
+	UPLOAD_PROFILE,
+	UPLOAD_PREVIOUS,
+	UPLOAD_CONFIG,
+	UPLOAD_PARTS,
 };
 
-/* The first part of a name counts; but one that is no file yields to the first file. */
-static void take_part(struct form_part *kept, const struct multipart_part *part)
-{
-	const enum form_rank rank = part->filename.length > 0 ? FORM_FILE : FORM_FIELD;
-
-	if (rank <= kept->rank)
-		return;
-	kept->content = part->content;
-	kept->rank = rank;
-}
-
-static int read_form(const struct format_input *input, struct upload *out, struct error *err)
-{
-	struct multipart reader;
-	struct multipart_part part;
-	int more;
-
-	if (multipart_init(&reader, input->content_type, input->body, err) < 0)
-		return -1;
-	while ((more = multipart_next(&reader, &part, err)) > 0) {
-		if (str_equals(part.name, "profile"))
-			take_part(&out->profile, &part);
-		else if (str_equals(part.name, "prev_profile"))
-			take_part(&out->previous, &part);
-		else if (str_equals(part.name, "sample_type_config"))
-			take_part(&out->config, &part);
-	}
-	return more;
-}
+struct upload {
+	struct form_part parts[UPLOAD_PARTS];
+};
 
 static int read_upload(const struct format_input *input, struct upload *out, struct error *err)
 {
-	*out = (struct upload){ 0 };
+	*out = (struct upload){ .parts = {
+					[UPLOAD_PROFILE] = { .name = "profile" },
+					[UPLOAD_PREVIOUS] = { .name = "prev_profile" },
+					[UPLOAD_CONFIG] = { .name = "sample_type_config" },
+				} };
 	if (str_find(input->content_type, STR(MULTIPART_MEDIA_TYPE)) < 0) {
-		out->profile.content = input->body;
+		out->parts[UPLOAD_PROFILE].content = input->body;
 		return 0;
 	}
-	if (read_form(input, out, err) < 0)
+	if (form_parts_read(input->content_type, input->body, out->parts, UPLOAD_PARTS, err) < 0)
 		return -1;
-	if (out->previous.content.length > 0)
+	if (out->parts[UPLOAD_PREVIOUS].content.length > 0)
 		return error_set(err, ERROR_INVALID,
 		                 "unsupported client version. Please update "
 		                 "github.com/grafana/pyroscope-go to the latest version");
@@ -75,8 +42,10 @@ static int read_upload(const struct format_input *input, struct upload *out, str
 static int read_config(const struct format_input *input, const struct upload *upload,
                        struct sample_type_config *out, struct error *err)
 {
-	if (upload->config.rank != FORM_MISSING)
-		return sample_type_config_parse(upload->config.content, input->arena, out, err);
+	const struct form_part *config = &upload->parts[UPLOAD_CONFIG];
+
+	if (config->rank != FORM_MISSING)
+		return sample_type_config_parse(config->content, input->arena, out, err);
 	*out = sample_type_config_default;
 	return 0;
 }
@@ -202,6 +171,7 @@ int pprof_upload_decode(const struct format_input *input, struct format_output *
 	struct pprof_options options = { .max_samples = input->limits->max_samples };
 	struct sample_type_config config;
 	struct upload upload;
+	struct str sent;
 	struct str plain;
 
 	*out = (struct format_output){ .stage = FORMAT_PARSING };
@@ -209,10 +179,10 @@ int pprof_upload_decode(const struct format_input *input, struct format_output *
 		return arena_error(arena, err);
 	if (read_upload(input, &upload, err) < 0)
 		return -1;
-	if (upload.profile.content.length == 0)
+	sent = upload.parts[UPLOAD_PROFILE].content;
+	if (sent.length == 0)
 		return 0;
-	if (read_config(input, &upload, &config, err) < 0 ||
-	    unpack(input, upload.profile.content, &plain, err) < 0)
+	if (read_config(input, &upload, &config, err) < 0 || unpack(input, sent, &plain, err) < 0)
 		return -1;
 	out->plain_bytes = plain.length;
 	options.repair_zero_function_ids = is_dotnet(params->spy_name, &config);
@@ -223,7 +193,7 @@ int pprof_upload_decode(const struct format_input *input, struct format_output *
 		return -1;
 
 	made->input = pprof;
-	made->payload = upload.profile.content;
+	made->payload = sent;
 	out->stage = FORMAT_STORING;
 	out->profiles = made;
 	out->count = 1;
