@@ -1,6 +1,7 @@
 #include "formats/format.h"
 
 #include "formats/folded.h"
+#include "formats/jfr_upload.h"
 #include "formats/multipart.h"
 #include "formats/pprof_upload.h"
 #include "formats/speedscope.h"
@@ -23,7 +24,7 @@ static const struct format formats[] = {
 	  .family = FORMAT_TEXT,
 	  .decode = folded_decode_lines,
 	  .parameter = "lines" },
-	{ .name = "jfr", .family = FORMAT_PPROF, .parameter = "jfr" },
+	{ .name = "jfr", .family = FORMAT_PPROF, .decode = jfr_upload_decode, .parameter = "jfr" },
 	{ .name = "pprof",
 	  .family = FORMAT_PPROF,
 	  .decode = pprof_upload_decode,

@@ -12,6 +12,7 @@ const struct ingest_limits ingest_limits_default = {
 	.max_label_names_per_series = 30,
 	.max_sessions_per_series = 0,
 	.max_profile_size_bytes = 4 << 20,
+	.max_recording_bytes = 64 << 20,
 	.max_samples = 16000,
 	.max_sample_labels = 100,
 	.max_depth = 1000,

@@ -25,6 +25,7 @@ struct ingest_limits {
 	size_t max_label_names_per_series;
 	size_t max_sessions_per_series;
 	size_t max_profile_size_bytes; /* the following: 0 is off */
+	size_t max_recording_bytes;    /* of many profiles in one, decompressed */
 	size_t max_samples;
 	size_t max_sample_labels;
 	size_t max_depth;

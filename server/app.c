@@ -23,6 +23,7 @@ static struct limits *limits_new(const struct options *options)
 			.max_label_names_per_series = options->max_label_names_per_series,
 			.max_sessions_per_series = options->max_sessions_per_series,
 			.max_profile_size_bytes = options->max_profile_size_bytes,
+			.max_recording_bytes = options->max_recording_bytes,
 			.max_samples = options->max_samples,
 			.max_sample_labels = options->max_sample_labels,
 			.max_depth = options->max_depth,

@@ -105,7 +105,9 @@ static enum exchange_state store(struct exchange *exchange, const struct format 
 		ingestion_add(ingestion, &(struct ingestion_item){
 						 .series = i,
 						 .profile = &decoded->profiles[i],
-						 .sent_bytes = decoded->profiles[i].payload.length,
+						 /* several share one body */
+						 .sent_bytes = decoded->profiles[i].payload.length /
+		                                               decoded->count,
 					 });
 	return ingestion_end(ingestion);
 }

@@ -117,7 +117,9 @@ static void refusals_have_the_status_of_format_and_stage(void **state)
 		  "pushing IngestInput-pprof failed push series with index 0 and id  "
 		  "failed: invalid_argument: empty "
 		  "profile\"}\n" },
-		{ "name=svc&format=jfr", "x", 422, "format jfr is not supported" },
+		{ "name=svc&format=jfr", "x", 422, "failed to read magic" },
+		{ "name=svc&format=jfr", "no recording at all", 422,
+		  "a chunk begins with 6e 6f 20 72" },
 		{ "name=svc&format=trie", "x", 422, "has no whole name" },
 		{ "name=svc&format=tree", "x", 422, "has no whole name" },
 		{ "name=svc&format=speedscope", "x", 422, "JSON, byte 0: expected a map" },

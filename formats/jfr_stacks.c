@@ -1,0 +1,234 @@
+#include "formats/jfr_stacks.h"
+
+#include "base/uuid.h"
+#include "formats/jfr_symbol.h"
+
+/* What methods and traces are before they are asked for. */
+#define UNSEEN (UINT32_MAX - 1)
+
+int jfr_stacks_init(struct jfr_stacks *stacks, size_t name_bytes, struct arena *arena,
+                    struct error *err)
+{
+	const struct uuid random = uuid_random();
+
+	*stacks = (struct jfr_stacks){ .arena = arena, .name_bytes_left = name_bytes };
+	memcpy(&stacks->secret, random.bytes, sizeof(stacks->secret));
+	if (!number_map_init(&stacks->frame_ids, arena, 0))
+		return arena_error(arena, err);
+	return 0;
+}
+
+int jfr_stacks_begin(struct jfr_stacks *stacks, const struct jfr_pools *pools, struct error *err)
+{
+	const size_t methods = pools->pools[JFR_POOL_METHOD].count;
+	const size_t traces = pools->pools[JFR_POOL_STACK_TRACE].count;
+
+	stacks->pools = pools;
+	stacks->methods = arena_array_raw(stacks->arena, methods, sizeof(*stacks->methods));
+	stacks->traces = arena_array_raw(stacks->arena, traces, sizeof(*stacks->traces));
+	if (!stacks->methods || !stacks->traces)
+		return arena_error(stacks->arena, err);
+	for (size_t i = 0; i < methods; i++)
+		stacks->methods[i] = (struct jfr_method){ .function = UNSEEN };
+	for (size_t i = 0; i < traces; i++)
+		stacks->traces[i] = UNSEEN;
+	return 0;
+}
+
+/* ---- names ---- */
+
+static void append(char **to, struct str text)
+{
+	if (text.length > 0)
+		memcpy(*to, text.data, text.length);
+	*to += text.length;
+}
+
+/* "<class>.<method>" in the arena. */
+static int make_name(struct jfr_stacks *stacks, const struct jfr_symbol *class,
+                     const struct jfr_symbol *method, char **out, size_t *out_length,
+                     struct error *err)
+{
+	const size_t length = class->head.length + class->tail.length + 1 + method->head.length +
+	                      method->tail.length;
+	char *text;
+	char *to;
+
+	if (length > stacks->name_bytes_left)
+		return error_set(err, ERROR_TOO_LARGE,
+		                 "JFR: the functions' names are longer than the recording allows");
+	text = to = arena_alloc_raw(stacks->arena, length);
+	if (!text)
+		return arena_error(stacks->arena, err);
+	append(&to, class->head);
+	append(&to, class->tail);
+	append(&to, STR("."));
+	append(&to, method->head);
+	append(&to, method->tail);
+	*out = text;
+	*out_length = length;
+	return 0;
+}
+
+static int add_function(struct jfr_stacks *stacks, const struct jfr_symbol *class,
+                        const struct jfr_symbol *method, uint32_t *out, struct error *err)
+{
+	const size_t count = stacks->name_ids.count;
+	struct hash128 hash;
+	size_t length;
+	bool is_new;
+	char *name;
+	uint32_t id;
+
+	if (!ARENA_GROW(stacks->arena, stacks->names, count, stacks->name_capacity))
+		return arena_error(stacks->arena, err);
+	if (make_name(stacks, class, method, &name, &length, err) < 0)
+		return -1;
+	hash = hash128(stacks->secret, name, length);
+	id = intern_find(&stacks->name_ids, hash);
+	if (id != INTERN_NONE) {
+		arena_undo(stacks->arena, name, length);
+		*out = id;
+		return 0;
+	}
+	id = intern_add(&stacks->name_ids, stacks->arena, hash, &is_new);
+	if (id == INTERN_NONE)
+		return arena_error(stacks->arena, err);
+	stacks->name_bytes_left -= length;
+	stacks->names[id] = str_make(name, length);
+	*out = id;
+	return 0;
+}
+
+/* The function of a method, or PROFILE_NONE when its class is described nowhere. */
+static int find_function(struct jfr_stacks *stacks, uint32_t method, uint32_t *out,
+                         struct error *err)
+{
+	const struct jfr_pools *pools = stacks->pools;
+	uint64_t of_method[JFR_POOL_SLOTS];
+	uint64_t of_class[JFR_POOL_SLOTS];
+	struct jfr_symbol class_symbol;
+	struct jfr_symbol method_symbol;
+	struct str class_name;
+	struct str method_name;
+	uint32_t class;
+
+	*out = PROFILE_NONE;
+	jfr_pools_get(pools, JFR_POOL_METHOD, method, of_method);
+	class = jfr_pools_find(pools, JFR_POOL_CLASS, of_method[JFR_METHOD_TYPE]);
+	if (class == JFR_POOL_NONE)
+		return 0;
+	jfr_pools_get(pools, JFR_POOL_CLASS, class, of_class);
+	if (!jfr_pools_symbol(pools, of_class[JFR_CLASS_NAME], &class_name) ||
+	    !jfr_pools_symbol(pools, of_method[JFR_METHOD_NAME], &method_name))
+		return arena_error(stacks->arena, err);
+	class_symbol = jfr_symbol_clean(class_name);
+	method_symbol = jfr_symbol_clean(method_name);
+	return add_function(stacks, &class_symbol, &method_symbol, out, err);
+}
+
+/* ---- frames ---- */
+
+static int find_frame(struct jfr_stacks *stacks, uint32_t function, int32_t line, uint32_t *out,
+                      struct error *err)
+{
+	uint32_t *id = number_map_at(&stacks->frame_ids, (uint64_t)function << 32 | (uint32_t)line);
+
+	if (!id)
+		return arena_error(stacks->arena, err);
+	if (*id == NUMBER_MAP_NONE) {
+		if (stacks->frame_count == JFR_FRAMES_MAX)
+			return error_set(err, ERROR_TOO_LARGE, "JFR: more than %u different frames",
+			                 JFR_FRAMES_MAX);
+		*id = (uint32_t)stacks->frame_count;
+		if (!ARENA_GROW(stacks->arena, stacks->frames, stacks->frame_count,
+		                stacks->frame_capacity))
+			return arena_error(stacks->arena, err);
+		stacks->frames[stacks->frame_count++] = (struct jfr_frame){ function, line };
+	}
+	*out = *id;
+	return 0;
+}
+
+/* Appends the frame of a method at a line, when the method is described. */
+static int push_frame(struct jfr_stacks *stacks, uint64_t key, int32_t line, struct error *err)
+{
+	const uint32_t entry = jfr_pools_find(stacks->pools, JFR_POOL_METHOD, key);
+	struct jfr_method *method;
+	bool is_known;
+
+	if (entry == JFR_POOL_NONE)
+		return 0;
+	method = &stacks->methods[entry];
+	is_known = method->function != UNSEEN && method->line == line;
+	if (method->function == UNSEEN && find_function(stacks, entry, &method->function, err) < 0)
+		return -1;
+	if (method->function == PROFILE_NONE)
+		return 0;
+	if (!is_known && find_frame(stacks, method->function, line, &method->frame, err) < 0)
+		return -1;
+	method->line = line;
+	if (stacks->run_length == UINT32_MAX ||
+	    !ARENA_GROW(stacks->arena, stacks->runs, stacks->run_length, stacks->run_capacity))
+		return arena_error(stacks->arena, err);
+	stacks->runs[stacks->run_length++] = method->frame;
+	return 0;
+}
+
+/* ---- stacks ---- */
+
+static int push_frames(struct jfr_stacks *stacks, uint32_t trace, struct error *err)
+{
+	uint64_t count;
+	struct jfr_reader reader = jfr_pools_frames(stacks->pools, trace, &count);
+	uint64_t slots[JFR_POOL_SLOTS];
+
+	for (; count > 0 && jfr_left(&reader) > 0; count--) {
+		if (!jfr_pools_frame(stacks->pools, &reader, slots))
+			break;
+		if (push_frame(stacks, slots[JFR_FRAME_METHOD], (int32_t)slots[JFR_FRAME_LINE],
+		               err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Makes the run of frames from `first` on a stack, unless there is one like it. */
+static int close_run(struct jfr_stacks *stacks, size_t first, uint32_t *out, struct error *err)
+{
+	const uint32_t nothing = 0;
+	const uint32_t *run = stacks->runs ? stacks->runs + first : &nothing;
+	const size_t depth = stacks->run_length - first;
+	bool is_new;
+	uint32_t id;
+
+	if (!ARENA_GROW(stacks->arena, stacks->stacks, stacks->stack_ids.count,
+	                stacks->stack_capacity))
+		return arena_error(stacks->arena, err);
+	id = intern_add(&stacks->stack_ids, stacks->arena,
+	                hash128(stacks->secret, run, depth * sizeof(*run)), &is_new);
+	if (id == INTERN_NONE)
+		return arena_error(stacks->arena, err);
+	if (is_new)
+		stacks->stacks[id] = (struct jfr_stack){ (uint32_t)first, (uint32_t)depth };
+	else
+		stacks->run_length = first;
+	*out = id;
+	return 0;
+}
+
+int jfr_stacks_find(struct jfr_stacks *stacks, uint64_t key, uint32_t *out_stack, struct error *err)
+{
+	const uint32_t trace = jfr_pools_find(stacks->pools, JFR_POOL_STACK_TRACE, key);
+	const size_t first = stacks->run_length;
+
+	*out_stack = JFR_STACK_NONE;
+	if (trace == JFR_POOL_NONE)
+		return 0;
+	if (stacks->traces[trace] == UNSEEN &&
+	    (push_frames(stacks, trace, err) < 0 ||
+	     close_run(stacks, first, &stacks->traces[trace], err) < 0))
+		return -1;
+	*out_stack = stacks->traces[trace];
+	return 0;
+}
