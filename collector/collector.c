@@ -92,6 +92,10 @@ static void book(struct collector *collector, const struct cuda_event *event, si
 
 	if (event->function >= CUDA_FUNCTION_COUNT)
 		return;
+	if (suspension_is_of(event)) {
+		suspension_see(collector->processes, collector->options.proc, event);
+		return;
+	}
 	process = gpu_process_table_get(collector->processes, event);
 	if (!process)
 		return;

@@ -36,6 +36,12 @@ enum cuda_role {
 	CUDA_ROLE_PRIMARY_RESET,   /* the primary context of the device `other` ends */
 	CUDA_ROLE_DEVICE_COUNT,    /* gives *address, as many devices as there are */
 	CUDA_ROLE_PRIVATE_TABLE,   /* may make contexts that are not seen */
+
+	/* of the process `other`, a number in the caller's pid namespace, which is address */
+	CUDA_ROLE_PROCESS_LOCK,       /* its calls wait */
+	CUDA_ROLE_PROCESS_CHECKPOINT, /* what it holds on devices is on the host */
+	CUDA_ROLE_PROCESS_RESTORE,    /* and where it was */
+	CUDA_ROLE_PROCESS_UNLOCK,     /* its calls go on */
 };
 
 /* Addresses, handles and objects of different spaces may be equal and are not the same. */

@@ -12,6 +12,8 @@
 #ifndef COLLECTOR_BPF_CALL_ARGUMENTS_BPF_H
 #define COLLECTOR_BPF_CALL_ARGUMENTS_BPF_H
 
+#include <bpf/bpf_core_read.h>
+
 #include "collector/bpf/call_state.bpf.h"
 #include "collector/bpf/kernel_types.bpf.h"
 #include "collector/cuda_event.h"
@@ -281,6 +283,28 @@ static __always_inline int is_of_device(__u32 role)
 	       role == CUDA_ROLE_PRIMARY_RELEASE || role == CUDA_ROLE_PRIMARY_RESET;
 }
 
+#define PID_LEVELS_MAX 32 /* of namespaces in each other, which the kernel allows */
+
+/* The pid namespace of the caller, by its inode; 0: it cannot be read. */
+static __noinline __u32 callers_namespace(void)
+{
+	const struct task_struct *task = bpf_get_current_task_btf();
+	const struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	const __u32 level = BPF_CORE_READ(pid, level);
+	struct upid number = { 0 };
+
+	if (level >= PID_LEVELS_MAX)
+		return 0;
+	bpf_core_read(&number, sizeof(number), &pid->numbers[level]);
+	return BPF_CORE_READ(number.ns, ns.inum);
+}
+
+/* Whether `other` is the number of a process. */
+static __always_inline int is_of_process(__u32 role)
+{
+	return role >= CUDA_ROLE_PROCESS_LOCK && role <= CUDA_ROLE_PROCESS_UNLOCK;
+}
+
 /* The call of line `id` with these registers; 0: it is of no concern. */
 static __always_inline int call_of(const struct pt_regs *regs, __u32 id, struct pending_call *out)
 {
@@ -300,6 +324,10 @@ static __always_inline int call_of(const struct pt_regs *regs, __u32 id, struct 
 	};
 	if (is_of_device(out->role))
 		out->device = device_of((__u32)out->other);
+	if (is_of_process(out->role)) {
+		out->address = callers_namespace();
+		out->other = (__u32)out->other;
+	}
 	switch (function->size) {
 	case CUDA_SIZE_NONE:
 	case CUDA_SIZE_ARGUMENT:

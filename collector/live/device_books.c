@@ -103,7 +103,8 @@ bool device_books_held(const struct device_books *books, const struct gpu_proces
 	const struct device_picture *picture = device_books_picture(books);
 	struct held_devices held;
 
-	if (!picture || process->end_mono_ns != 0 || !device_picture_knows_holders(picture))
+	if (!picture || process->end_mono_ns != 0 || process->suspension != SUSPENSION_NONE ||
+	    !device_picture_knows_holders(picture))
 		return false;
 	held = held_by(picture, process->tgid);
 	for (size_t i = 0; i < held.count; i++)
@@ -117,8 +118,8 @@ bool device_books_is_free_of(const struct device_books *books, const struct gpu_
 {
 	const struct device_picture *picture = device_books_picture(books);
 
-	return picture && process->end_mono_ns == 0 && device_picture_knows_holders(picture) &&
-	       held_by(picture, process->tgid).count == 0;
+	return picture && process->end_mono_ns == 0 && process->suspension == SUSPENSION_NONE &&
+	       device_picture_knows_holders(picture) && held_by(picture, process->tgid).count == 0;
 }
 
 /* ---- which device ---- */

@@ -65,7 +65,7 @@ const struct device_reading *device_books_of(const struct device_books *books, c
 
 /*
  * The holders of a process in the newest picture, of all devices; false: none, or they do not
- * all say what it holds.
+ * all say what it holds, or it is suspended: then they say nothing of what its blocks hold.
  */
 bool device_books_held(const struct device_books *books, const struct gpu_process *process,
                        struct held_devices *out);

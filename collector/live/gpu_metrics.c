@@ -216,6 +216,22 @@ static void put_live(const struct metrics_text *text)
 	}
 }
 
+static void put_suspended(const struct metrics_text *text)
+{
+	metrics_text_begin(text, GPU_METRIC_SUSPENDED);
+	for (size_t i = 0; i < text->process_count; i++) {
+		const struct gpu_process *process = text->processes[i];
+
+		if (process->suspension == SUSPENSION_NONE || process->end_mono_ns != 0)
+			continue;
+		strbuf_printf(text->out, "%s{", metrics_text_name(GPU_METRIC_SUSPENDED));
+		put_process(text, process);
+		strbuf_printf(text->out, ",state=\"%s\"} %" PRId64 "\n",
+		              suspension_name(process->suspension),
+		              wide_sum_value(process->account.gpu_live_bytes));
+	}
+}
+
 /* ---- what went wrong ---- */
 
 static void put_failures(const struct metrics_text *text, const struct gpu_metrics *metrics)
@@ -328,6 +344,7 @@ void gpu_metrics_format(const struct gpu_metrics *metrics, struct gpu_process_ta
 	put_live(&text);
 	if (metrics->options.devices)
 		device_metrics_format(&text, metrics->options.devices);
+	put_suspended(&text);
 	put_failures(&text, metrics);
 	put_named(&text, GPU_METRIC_OOM_REPORTS, "outcome", health->oom_reports,
 	          health->oom_report_count);

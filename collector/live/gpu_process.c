@@ -283,6 +283,7 @@ void gpu_process_table_exec(struct gpu_process_table *table, struct gpu_process 
 	    table->ids.count < GPU_PROCESSES_MAX &&
 	    !gpu_process_table_find(table, process->tgid, time_ns))
 		leave_program(table, process, time_ns);
+	process->suspension = SUSPENSION_NONE;
 	read_identity(table, process, no_comm);
 }
 

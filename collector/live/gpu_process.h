@@ -20,6 +20,7 @@
 #include "collector/device_picture.h"
 #include "collector/identity/process_identity.h"
 #include "collector/live/gpu_account.h"
+#include "collector/live/suspension.h"
 
 #define DEVICE_UNKNOWN      "unknown" /* a device that is not certain */
 #define GPU_PROCESSES_MAX   8192      /* as many as the programs in the kernel know */
@@ -51,14 +52,15 @@ struct gpu_process {
 	int64_t end_mono_ns; /* 0: it runs */
 	uint32_t tgid;
 	bool has_counters;
-	bool has_exited;           /* the kernel says so */
-	bool is_settled;           /* ended, and the kernel's last counters are booked */
-	bool is_published;         /* its end was part of a tick */
-	bool is_former;            /* the program before an exec, for its last tick */
-	bool is_adopted;           /* no event of it has come; its start is of /proc */
-	int64_t seen_mono_ns;      /* when its names were asked for first */
-	char gpu[DEVICE_TEXT];     /* the device that it is on, or DEVICE_UNKNOWN */
-	char (*gpus)[DEVICE_TEXT]; /* DEVICES_MAX by number: those that are certain, ""; NULL */
+	bool has_exited;            /* the kernel says so */
+	bool is_settled;            /* ended, and the kernel's last counters are booked */
+	bool is_published;          /* its end was part of a tick */
+	bool is_former;             /* the program before an exec, for its last tick */
+	bool is_adopted;            /* no event of it has come; its start is of /proc */
+	int64_t seen_mono_ns;       /* when its names were asked for first */
+	enum suspension suspension; /* that another process has brought about */
+	char gpu[DEVICE_TEXT];      /* the device that it is on, or DEVICE_UNKNOWN */
+	char (*gpus)[DEVICE_TEXT];  /* DEVICES_MAX by number: those that are certain, ""; NULL */
 	struct process_identity identity; /* while it is late, nothing of it is published */
 };
 

@@ -7,6 +7,7 @@
 #include "collector/live/device_groups.h"
 #include "collector/live/oom_reports.h"
 #include "collector/live/profile_kinds.h"
+#include "collector/live/suspended_series.h"
 
 /* What Inspektor Gadget counts for its flame graphs. */
 static const char *const strict_functions[] = {
@@ -393,6 +394,7 @@ static void add_process(struct memory_tick *tick, const struct gpu_process *proc
 			add_peak(tick, process, &groups.groups[i]);
 	}
 	add_malloc(tick, process);
+	suspended_series_add(tick->batch, process, tick->time);
 }
 
 /* What a sum still says of its stack: blocks, or a part of the highest point. */

@@ -50,6 +50,12 @@ static const struct stack_profile_kind kinds[PROFILE_KIND_COUNT] = {
 		.type_count = 3,
 		.period = { "space", "bytes" },
 	},
+	[PROFILE_KIND_SUSPENDED] = {
+		.metric = "gpu_memory_suspended",
+		.types = { { "live_space", "bytes" } },
+		.type_count = 1,
+		.period = { "space", "bytes" },
+	},
 	[PROFILE_KIND_DEVICE] = {
 		.metric = "gpu_memory_device",
 		.types = { { "used_space", "bytes" }, { "total_space", "bytes" } },

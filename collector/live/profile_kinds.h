@@ -16,6 +16,7 @@ enum profile_kind {
 	PROFILE_KIND_OOM,        /* a call that found no memory */
 	PROFILE_KIND_OOM_DEVICE, /* the same, where its device says what it has */
 	PROFILE_KIND_DEVICE,     /* what a device has, and what is used of it */
+	PROFILE_KIND_SUSPENDED,  /* live, of a process that another one has suspended */
 	PROFILE_KIND_COUNT,
 };
 

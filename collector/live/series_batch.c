@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-#define LABELS_MAX (12 + IDENTITY_LABEL_COUNT)
+#define LABELS_MAX (13 + IDENTITY_LABEL_COUNT)
 
 struct series_batch {
 	struct series_batch_options options;
@@ -108,6 +108,7 @@ static void put_memory(struct label_builder *builder, const struct series_batch 
 	put_text(builder, "cuda_error", series->cuda_error);
 	put_text(builder, "reason", series->reason);
 	put_text(builder, "recovered", series->recovered);
+	put_text(builder, "state", series->state);
 }
 
 /* False when the arena is full. */

@@ -51,6 +51,7 @@ struct series {
 	const char *cuda_error;
 	const char *reason;
 	const char *recovered;
+	const char *state;
 	/* NULL: there are none, and that is to be told */
 	series_rows next;
 	const void *rows;

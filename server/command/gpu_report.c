@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "server/command/quantity.h"
 
+#define STATE_WIDTH    12 /* "checkpointed"; mostly 8 are enough */
 #define COLUMN_WIDTH   11 /* of a quantity: "-1023.9 MiB" */
 #define PERCENT_WIDTH  7
 #define NAME_WIDTH_MIN 20
@@ -150,7 +151,7 @@ static void add_row(const struct gpu_report *report, const struct gpu_table *tab
 	strbuf_printf(out, "%*.*s", 9, STR_ARGS(str_first(row->pid, 20)));
 	strbuf_printf(out, " %*s %*s %*s %7s %8s  ", COLUMN_WIDTH, live, COLUMN_WIDTH, peak,
 	              COLUMN_WIDTH, rate, failures, age);
-	strbuf_printf(out, "%-8.*s ", STR_ARGS(str_first(row->state, 8)));
+	strbuf_printf(out, "%-8.*s ", STR_ARGS(str_first(row->state, STATE_WIDTH)));
 	add_process_name(report, row, out);
 }
 

@@ -16,6 +16,7 @@ static const struct {
 	[GPU_PEAK_BYTES] = { { "gpu_memory_peak:peak_space:bytes:space:bytes", 44 }, false },
 	[GPU_OOM_BYTES] = { { "gpu_memory_oom:requested_space:bytes:space:bytes", 48 }, false },
 	[GPU_DEVICE_BYTES] = { { "gpu_memory_device:total_space:bytes:space:bytes", 47 }, false },
+	[GPU_SUSPENDED] = { { "gpu_memory_suspended:live_space:bytes:space:bytes", 49 }, false },
 	[GPU_DEVICE_USED] = { { "gpu_memory_device:used_space:bytes:space:bytes", 46 }, false },
 };
 

@@ -23,6 +23,7 @@ enum gpu_measure {
 	GPU_OOM_BYTES,    /* what a call that found no memory wanted */
 	GPU_DEVICE_BYTES, /* of a device, used or not; gauge */
 	GPU_DEVICE_USED,  /* of these, those that are used; gauge */
+	GPU_SUSPENDED,    /* live bytes of a process that another one has suspended; gauge */
 	GPU_MEASURE_COUNT,
 };
 

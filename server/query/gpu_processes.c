@@ -8,7 +8,7 @@
 
 #define ALL_MEASURES                                                                \
 	((GPU_MEASURE_BIT(GPU_OOM_BYTES) - 1) | GPU_MEASURE_BIT(GPU_DEVICE_BYTES) | \
-	 GPU_MEASURE_BIT(GPU_DEVICE_USED))
+	 GPU_MEASURE_BIT(GPU_DEVICE_USED) | GPU_MEASURE_BIT(GPU_SUSPENDED))
 #define SHARES_MAX 256 /* names apart; more are one share: a guess, hosts have 16 GPUs */
 
 /* What a node's profiles are compared with. */
@@ -28,6 +28,7 @@ struct tally {
 	int64_t alloc_bytes;
 	int64_t alloc_calls;
 	int64_t failures;
+	enum gpu_process_state state; /* of one that runs */
 	struct gpu_shares by_class;
 	struct gpu_shares by_gpu;
 };
@@ -160,6 +161,13 @@ static bool is_behind_base(const struct node_times *node, int64_t time_ns, int64
 	return time_ns > (node->has_base ? node->base_ns : start_ns);
 }
 
+static enum gpu_process_state suspended_state(const struct gpu_role *role)
+{
+	return str_equals(label_set_value(&role->labels, STR("state")), "checkpointed")
+	               ? GPU_PROCESS_CHECKPOINTED
+	               : GPU_PROCESS_LOCKED;
+}
+
 static int add_measure(struct processes *run, const struct gpu_role *role,
                        const struct store_point *point, struct error *err)
 {
@@ -194,6 +202,10 @@ static int add_measure(struct processes *run, const struct gpu_role *role,
 		if (!role->is_counted || point->time_unix_ns < run->range.start_unix_ns)
 			return 0;
 		return gpu_moments_add(&run->moments, role, point, err);
+	case GPU_SUSPENDED:
+		if (node->is_heard && point->time_unix_ns == node->tick_ns)
+			tally->state = suspended_state(role);
+		return 0;
 	default:
 		return 0;
 	}
@@ -295,7 +307,7 @@ static void make_row(const struct processes *run, uint32_t number, struct gpu_pr
 	if (process->last_ns < node->newest_ns)
 		row->state = GPU_PROCESS_EXITED;
 	else
-		row->state = node->is_heard ? GPU_PROCESS_RUNNING : GPU_PROCESS_UNSEEN;
+		row->state = node->is_heard ? tally->state : GPU_PROCESS_UNSEEN;
 }
 
 struct sorted_row {

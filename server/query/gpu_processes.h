@@ -18,8 +18,10 @@
 
 enum gpu_process_state {
 	GPU_PROCESS_RUNNING,
-	GPU_PROCESS_EXITED, /* its node goes on without it */
-	GPU_PROCESS_UNSEEN, /* its node is not heard of */
+	GPU_PROCESS_LOCKED,       /* it runs, and its calls wait */
+	GPU_PROCESS_CHECKPOINTED, /* and its memory is on the host */
+	GPU_PROCESS_EXITED,       /* its node goes on without it */
+	GPU_PROCESS_UNSEEN,       /* its node is not heard of */
 };
 
 struct gpu_share {

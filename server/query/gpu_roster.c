@@ -3,7 +3,8 @@
 #include "base/uuid.h"
 
 /* Labels that tell the series of one process apart. */
-static const char *const of_series[] = { "cuda_class", "cuda_error", "gpu", "reason", "recovered" };
+static const char *const of_series[] = { "cuda_class", "cuda_error", "gpu",
+	                                 "reason",     "recovered",  "state" };
 
 void gpu_roster_init(struct gpu_roster *roster, const struct gpu_question *question)
 {

@@ -58,14 +58,15 @@ static void put_shares(struct json_writer *writer, const char *key, const struct
 
 static const char *state_name(enum gpu_process_state state)
 {
-	switch (state) {
-	case GPU_PROCESS_RUNNING:
-		return "running";
-	case GPU_PROCESS_EXITED:
-		return "exited";
-	default:
-		return "gap";
-	}
+	static const char *const names[] = {
+		[GPU_PROCESS_RUNNING] = "running",
+		[GPU_PROCESS_LOCKED] = "locked",
+		[GPU_PROCESS_CHECKPOINTED] = "checkpointed",
+		[GPU_PROCESS_EXITED] = "exited",
+		[GPU_PROCESS_UNSEEN] = "gap",
+	};
+
+	return names[state];
 }
 
 static void put_process(struct json_writer *writer, const struct gpu_process_row *row)

@@ -233,6 +233,86 @@ class Picture(unittest.TestCase):
             self.assertEqual((status, found), (0, [str(expected)] if expected else []))
 
 
+def suspend(step, pid):
+    """What whoever suspends another process calls; gives the driver's answer."""
+    call = "import ctypes, sys; print(ctypes.CDLL(sys.argv[1])['cuCheckpointProcess' + sys.argv[2]](int(sys.argv[3]), None))"
+    done = subprocess.run([sys.executable, "-c", call, DRIVER, step, str(pid)], capture_output=True, text=True, check=True)
+    return int(done.stdout)
+
+
+# A process in a pid namespace of its own that suspends its child, by the number that it has there.
+INSIDE = WORKLOAD.replace("for line in sys.stdin:", """import os
+reader, writer = os.pipe()
+child = os.fork()
+if child == 0:
+    assert allocate(4096) == 0
+    os.write(writer, b"x")
+    sys.stdin.read()
+    os._exit(0)
+os.read(reader, 1)
+print(driver.cuCheckpointProcessLock(child, None), child, flush=True)
+sys.stdin.read()
+os._exit(0)
+for line in sys.stdin:""")
+
+
+class Checkpoints(unittest.TestCase):
+    setUp = Picture.setUp
+    live = Picture.live
+    watch = Picture.watch
+
+    def test_a_suspended_process_keeps_its_books_and_says_its_state(self):
+        with Devices(ONE % 0) as devices, Watched(devices) as run, workload() as (process, allocate):
+            live = self.watch(run, process, allocate)
+            said = ONE % live + "process compute 0 %d %%d\n" % process.pid
+            devices.say(said % (live + 5))
+            harness.wait_until(lambda: run.metric_of("gpu_memory_unattributed_bytes", pid=process.pid) == 5, 60, "a tick with devices")
+            self.assertEqual(suspend("Lock", process.pid), 0)
+            self.judge(run, process, "locked", live)
+            self.assertEqual(suspend("Checkpoint", process.pid), 0)
+            devices.say(said % 0)  # all of it is on the host
+            self.judge(run, process, "checkpointed", live)
+            self.assertIsNone(run.metric_of("gpu_memory_unattributed_bytes", pid=process.pid))
+            status, text, _ = harness.vramscope("top", "--gpu", "--once", "--url", run.url, environment={"TERM": "dumb"})
+            self.assertEqual(status, 0)
+            self.assertRegex(text, r"(?m)^.*\b%d\b.* checkpointed " % process.pid)
+            devices.say(said % (live + 5))
+            self.assertEqual((suspend("Restore", process.pid), suspend("Unlock", process.pid)), (0, 0))
+            self.judge(run, process, "running", live)
+            harness.wait_until(lambda: run.metric_of("gpu_memory_unattributed_bytes", pid=process.pid) == 5, 60, "devices to count it again")
+
+    def test_a_call_that_failed_suspends_nobody(self):
+        with Devices(ONE % 0) as devices, Watched(devices) as run, workload() as (process, allocate):
+            live = self.watch(run, process, allocate)
+            self.assertEqual(suspend("Lock", -1), 1)
+            self.assertEqual(suspend("Lock", process.pid), 0)
+            self.judge(run, process, "locked", live)
+
+    def test_a_number_is_of_the_callers_namespace(self):
+        with Devices("") as devices, Watched(devices) as run, workload() as (neighbour, allocate):
+            self.watch(run, neighbour, allocate)  # the driver is probed
+            with subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", sys.executable, "-c", INSIDE, DRIVER],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+                self.assertEqual(process.stdout.readline(), "0 2\n")
+                child = process.pid
+                for _ in range(2):
+                    with open("/proc/%d/task/%d/children" % (child, child)) as file:
+                        child = int(file.read().split()[0])
+                harness.wait_until(lambda: run.metric_of("gpu_memory_suspended_bytes", pid=child, state="locked") == 4096, 60, "the state")
+                self.assertEqual(run.metric_of("gpu_memory_suspended_bytes"), 4096)  # of nobody else: 2 is a number here, too
+                process.stdin.close()
+                process.wait(60)
+
+    def judge(self, run, process, state, live):
+        harness.wait_until(lambda: run.row_of(process.pid)[0]["state"] == state, 60, "the process to be " + state)
+        row = run.row_of(process.pid)[0]
+        self.assertEqual((row["live_bytes"], row["freed_bytes"], self.live(run, process)), (live, 0, live))
+        if state == "running":
+            self.assertIsNone(run.metric_of("gpu_memory_suspended_bytes", pid=process.pid))
+        else:
+            self.assertEqual(run.metric_of("gpu_memory_suspended_bytes", pid=process.pid, state=state), live)
+
+
 class Trouble(unittest.TestCase):
     def ticks(self, run):
         """Ticks go on: the number of events grows by nothing, heartbeats come."""
