@@ -1,5 +1,6 @@
 #include "formats/folded.h"
 
+#include "formats/content.h"
 #include "formats/text_profile.h"
 
 typedef int (*line_reader)(struct profile_builder *builder, struct str line, struct error *err);
@@ -72,9 +73,17 @@ static int decode(const struct format_input *input, line_reader read, struct for
 	return text_profile_make(&builder, input, out, err);
 }
 
+/* What curl -d sends by itself; the body is no form for that. */
+#define CURL_DATA_TYPE "application/x-www-form-urlencoded"
+
 int folded_decode_groups(const struct format_input *input, struct format_output *out,
                          struct error *err)
 {
+	*out = (struct format_output){ .stage = FORMAT_PARSING };
+	if (str_find(input->content_type, STR(CURL_DATA_TYPE)) >= 0 &&
+	    content_is_joined(input->body))
+		return error_set(err, ERROR_INVALID, "%zu bytes without a line break",
+		                 input->body.length);
 	return decode(input, read_group, out, err);
 }
 

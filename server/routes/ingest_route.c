@@ -7,6 +7,7 @@
 #include "api/error_json.h"
 #include "base/clock.h"
 #include "base/gzip.h"
+#include "formats/content.h"
 #include "formats/format.h"
 #include "server/app.h"
 #include "server/routes/handlers.h"
@@ -90,6 +91,30 @@ static enum exchange_state refuse_decoding(struct exchange *exchange, const stru
 	return EXCHANGE_DONE;
 }
 
+/* The name of a format as content.h has it: lines and groups are both folded stacks. */
+static const char *content_format(const struct format *format)
+{
+	return format->family == FORMAT_TEXT && str_equals(str_of(format->name), "groups")
+	               ? "folded"
+	               : format->name;
+}
+
+/*
+ * Bodies in which a format finds nothing are a success, as from a sender that had nothing
+ * to say. But what is plainly something else was sent with the wrong words, and would be
+ * missed without a trace.
+ */
+static bool is_mistaken(const struct format_input *input, const struct format *format,
+                        const struct format_output *decoded, struct error *err)
+{
+	if (decoded->count > 0 || format->family != FORMAT_TEXT ||
+	    ingest_params_label(input->params, "profile_id"))
+		return false;
+	err->code = ERROR_INVALID;
+	err->message[0] = '\0';
+	return content_explain(input->body, content_format(format), input->arena, err);
+}
+
 static enum exchange_state store(struct exchange *exchange, const struct format *format,
                                  const struct format_output *decoded)
 {
@@ -138,7 +163,11 @@ enum exchange_state serve_ingest(struct exchange *exchange)
 		                format->name);
 		return refuse(exchange, 422, format->name, &err);
 	}
-	if (format->decode(&input, &decoded, &err) < 0)
+	if (format->decode(&input, &decoded, &err) < 0) {
+		(void)content_explain(input.body, content_format(format), input.arena, &err);
 		return refuse_decoding(exchange, format, decoded.stage, &err);
+	}
+	if (is_mistaken(&input, format, &decoded, &err))
+		return refuse(exchange, 422, format->name, &err);
 	return store(exchange, format, &decoded);
 }
