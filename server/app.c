@@ -8,6 +8,7 @@
 #include "server/app_metrics.h"
 #include "server/options.h"
 #include "server/rate_limit.h"
+#include "server/rejects.h"
 #include "storage/sqlite_store.h"
 
 static struct limits *limits_new(const struct options *options)
@@ -68,6 +69,7 @@ int app_open(const struct options *options, struct app **out, struct error *err)
 	app->registry = metrics_new();
 	app->metrics = app_metrics_new(app->registry);
 	app->ingest_rate = rate_limit_new();
+	app->rejects = rejects_new();
 	if (open_store(app, options, err) < 0) {
 		app_close(app);
 		return -1;
@@ -83,6 +85,7 @@ void app_close(struct app *app)
 	if (!app)
 		return;
 	store_close(app->store);
+	rejects_free(app->rejects);
 	rate_limit_free(app->ingest_rate);
 	app_metrics_free(app->metrics);
 	metrics_free(app->registry);

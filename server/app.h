@@ -16,6 +16,7 @@
 
 struct options;      /* server/options.h: all values of server/options.def */
 struct rate_limit;   /* server/rate_limit.h */
+struct rejects;      /* server/rejects.h */
 struct app_metrics;  /* server/app_metrics.h */
 struct server_gauge; /* server/app_metrics.h */
 
@@ -46,6 +47,7 @@ struct app {
 	struct metrics *registry;
 	struct app_metrics *metrics;    /* the families by name */
 	struct rate_limit *ingest_rate; /* tenants' buckets for limits.ingestion_rate_bytes */
+	struct rejects *rejects;        /* write requests that were refused */
 	enum profile_merge instant;     /* -query.instant */
 	int64_t start_unix_ns;
 	struct limits *_Atomic limits;

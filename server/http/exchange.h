@@ -31,6 +31,7 @@ struct exchange {
 	struct http_response response;
 	/* checked; "anonymous" when tenancy is off; empty on routes without one */
 	struct str tenant;
+	int descriptor;             /* of its connection, to say who sends; 0: not known */
 	struct store_cancel cancel; /* the client has gone, or the deadline passed */
 	int64_t start_mono_ns;
 	size_t weight; /* bytes that it is expected to take while it runs; 0: few */

@@ -115,6 +115,7 @@ static void *begin(void *context, const char *target, struct MHD_Connection *mhd
 		&call->incoming, http1->options.intake,
 		&(struct incoming_options){ .budget = &intake_app(http1->options.intake)->memory,
 	                                    .gone = &call->connection->gone,
+	                                    .descriptor = call->connection->fd,
 	                                    .finish = finish });
 	connection_enter(http1->options.connections, call->connection, CONNECTION_HEAD);
 	return call;

@@ -77,6 +77,7 @@ void incoming_begin(struct incoming *incoming, struct intake *intake,
 	exchange->arena = arena_pool_take(intake->arenas);
 	exchange->start_mono_ns = clock_mono_ns();
 	exchange->cancel.gone = options->gone;
+	exchange->descriptor = options->descriptor;
 	exchange->finish = finish;
 	http_response_init(&exchange->response, intake->app->memory.limit / 4);
 	body_init(&incoming->body, 0, 0, options->budget);

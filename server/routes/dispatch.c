@@ -10,6 +10,7 @@
 #include "server/app.h"
 #include "server/app_metrics.h"
 #include "server/options.h"
+#include "server/routes/reject_note.h"
 #include "server/routes/route.h"
 #include "server/tenant.h"
 
@@ -192,6 +193,7 @@ void dispatch_complete(struct exchange *exchange)
 {
 	const size_t limit = exchange->app->options->grpc_max_message_bytes;
 
+	reject_note(exchange);
 	if (speaks_grpc(exchange))
 		grpc_answer(&exchange->request, limit ? limit : exchange->app->memory.limit,
 		            exchange->arena, &exchange->response);

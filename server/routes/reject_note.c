@@ -1,0 +1,123 @@
+#include "server/routes/reject_note.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+#include "api/error_json.h"
+#include "base/clock.h"
+#include "base/json_reader.h"
+#include "server/app.h"
+#include "server/app_metrics.h"
+#include "server/rejects.h"
+#include "server/routes/route.h"
+
+#define JSON_ARENA ((size_t)64 << 10) /* an error's text is short */
+
+/* What HTTP would say: other protocols say 200 and put it elsewhere. */
+static int status_of(const struct http_response *response)
+{
+	if (response->status < 400 && response->failure.code != ERROR_NONE)
+		return error_connect_status(response->failure.code);
+	return response->status;
+}
+
+static void name_sender(const struct exchange *exchange, struct reject *reject)
+{
+	struct sockaddr_storage storage;
+	socklen_t length = sizeof(storage);
+	char address[INET6_ADDRSTRLEN] = "";
+	char text[REJECT_SENDER_MAX];
+
+	if (exchange->descriptor <= 0 ||
+	    getpeername(exchange->descriptor, (struct sockaddr *)&storage, &length) != 0)
+		return;
+	if (storage.ss_family == AF_INET) {
+		const struct sockaddr_in *in = (const struct sockaddr_in *)&storage;
+
+		(void)inet_ntop(AF_INET, &in->sin_addr, address, sizeof(address));
+		(void)snprintf(text, sizeof(text), "%s:%u", address, ntohs(in->sin_port));
+	} else if (storage.ss_family == AF_INET6) {
+		const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&storage;
+
+		(void)inet_ntop(AF_INET6, &in6->sin6_addr, address, sizeof(address));
+		(void)snprintf(text, sizeof(text), "[%s]:%u", address, ntohs(in6->sin6_port));
+	} else {
+		return;
+	}
+	REJECT_SET(reject->sender, str_of(text));
+}
+
+/* The member "message" of an error's JSON; false when there is none. */
+static bool find_message(struct str body, struct arena *arena, struct str *out)
+{
+	struct json_reader reader;
+	struct error ignored = { 0 };
+	struct str key;
+	struct str raw;
+
+	json_reader_init(&reader, body);
+	if (json_reader_enter_map(&reader, &ignored) < 0)
+		return false;
+	while (json_reader_next_member(&reader, arena, &key, &ignored) > 0) {
+		if (str_equals(key, "message"))
+			return json_reader_text(&reader, arena, out, &ignored) == 0;
+		if (json_reader_skip(&reader, &raw, &ignored) < 0)
+			return false;
+	}
+	return false;
+}
+
+static void keep_message(const struct http_response *response, struct reject *reject)
+{
+	CLEANUP(arena_freep) struct arena *arena = arena_new(JSON_ARENA, NULL);
+	const struct str body = strbuf_view(&response->body);
+	struct str message = str_of(response->failure.message);
+
+	if (message.length == 0 && !find_message(body, arena, &message))
+		message = str_trim(body);
+	REJECT_SET(reject->message, message);
+}
+
+/* Of a request that failed before anybody asked for its tenant it is asked now. */
+static bool keep_tenant(const struct exchange *exchange, struct reject *reject)
+{
+	struct str tenant = exchange->tenant;
+	struct error ignored = { 0 };
+
+	if (tenant.length == 0 && tenant_of(exchange, &tenant, &ignored) < 0)
+		return false;
+	REJECT_SET(reject->tenant, tenant);
+	return true;
+}
+
+void reject_note(const struct exchange *exchange)
+{
+	const struct http_request *request = &exchange->request;
+	const int status = status_of(&exchange->response);
+	const struct str *agent;
+	struct reject reject;
+
+	if (!exchange->route || !(exchange->route->flags & ROUTE_WRITE) || status < 400)
+		return;
+	reject = (struct reject){
+		.time_unix_ns = clock_unix_ns(),
+		.route = exchange->route->path,
+		.reason = reject_reason(status),
+		.status = status,
+		.body_bytes = request->body.length,
+	};
+	metric_add(METRIC_OF(exchange->app->metrics->writes_rejected,
+	                     str_of(exchange->route->label), str_of(reject.reason)),
+	           1);
+	/* What names no tenant is nobody's: it is counted, and shown to none. */
+	if (!keep_tenant(exchange, &reject))
+		return;
+	agent = http_request_header(request, "User-Agent");
+	if (agent)
+		REJECT_SET(reject.agent, *agent);
+	name_sender(exchange, &reject);
+	keep_message(&exchange->response, &reject);
+	REJECT_SET(reject.first, request->body);
+	rejects_add(exchange->app->rejects, &reject);
+}
