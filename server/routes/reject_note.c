@@ -24,7 +24,7 @@ static int status_of(const struct http_response *response)
 
 static void name_sender(const struct exchange *exchange, struct reject *reject)
 {
-	struct sockaddr_storage storage;
+	struct sockaddr_storage storage = { 0 };
 	socklen_t length = sizeof(storage);
 	char address[INET6_ADDRSTRLEN] = "";
 	char text[REJECT_SENDER_MAX];
