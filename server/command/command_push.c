@@ -17,12 +17,14 @@
 #define PUSH_ARENA_MAX  (size_t)(4UL * 1024 * 1024 * 1024)
 
 static const char about[] =
-	"FILE is pprof (gzip or not), folded stacks (\"main;work 42\" a line), or anything else that the\n"
-	"server knows; - is standard input. A server refuses profiles that are older than an hour unless it\n"
-	"is told otherwise: --override-timestamp makes them new.\n"
+	"FILE is told by its content, gzip or not: pprof, a JFR recording, a speedscope file, folded stacks\n"
+	"(\"main;work 42\" a line, as of py-spy's raw format and async-profiler's collapsed), output of\n"
+	"`perf script`, a trie or a tree; - is standard input. A server refuses profiles that are older than\n"
+	"an hour unless it is told otherwise: --override-timestamp makes them new.\n"
 	"\n"
 	"  vramscope push cpu.pb.gz --service shop --override-timestamp\n"
-	"  vramscope push stacks.folded --service shop --type cpu --sample-rate 97 --label env=prod\n";
+	"  vramscope push stacks.folded --service shop --type cpu --sample-rate 97 --label env=prod\n"
+	"  perf script | vramscope push - --service shop --sample-rate 99\n";
 
 struct push_flags {
 	struct argument_list files;
@@ -87,7 +89,7 @@ static int read_file(const char *path, struct strbuf *out, struct error *err)
 }
 
 static int push_file(struct server_client *client, const char *path,
-                     const struct push_options *options, enum push_format *out_format,
+                     const struct push_options *options, const char **out_taken_for,
                      struct error *err)
 {
 	CLEANUP(arena_freep) struct arena *arena = arena_new(PUSH_ARENA_MAX, NULL);
@@ -104,8 +106,8 @@ static int push_file(struct server_client *client, const char *path,
 	if (result == 0)
 		result = push_request_init(&request, str_of(path), strbuf_view(&bytes), options,
 		                           arena, err);
+	*out_taken_for = request.taken_for;
 	if (result == 0) {
-		*out_format = request.format;
 		result = server_client_post(client, request.path.data, request.content_type,
 		                            strbuf_view(&request.body), &answer, err);
 	}
@@ -124,22 +126,21 @@ static int push_all(struct server_client *client, const struct push_flags *flags
 
 	for (size_t i = 0; i < flags->files.count; i++) {
 		const char *path = flags->files.values[i];
-		enum push_format format = PUSH_PPROF;
+		const char *taken_for = NULL;
 		struct error err = { 0 };
 
 		terminal_progress(&progress, "%zu of %zu: %s", i + 1, flags->files.count, path);
-		if (push_file(client, path, options, &format, &err) == 0) {
+		if (push_file(client, path, options, &taken_for, &err) == 0) {
 			terminal_progress(&progress, NULL);
-			(void)printf("%s: %s, stored as service %.*s\n", path,
-			             push_format_name(format), STR_ARGS(options->service));
+			(void)printf("%s: %s, stored as service %.*s\n", path, taken_for,
+			             STR_ARGS(options->service));
 			continue;
 		}
 		terminal_progress(&progress, NULL);
-		if (format == PUSH_PPROF)
-			(void)error_context(&err, "%s", path);
+		if (taken_for)
+			(void)error_context(&err, "%s, taken for %s", path, taken_for);
 		else
-			(void)error_context(&err, "%s, taken for %s", path,
-			                    push_format_name(format));
+			(void)error_context(&err, "%s", path);
 		terminal_complain("push", err.message);
 		if (strstr(err.message, "outside of ingestion window"))
 			(void)fputs("--override-timestamp makes it new.\n", stderr);
@@ -150,7 +151,7 @@ static int push_all(struct server_client *client, const struct push_flags *flags
 
 int command_push(int argc, char **argv)
 {
-	struct push_flags flags = { .type = "cpu" };
+	struct push_flags flags = { 0 };
 	const struct argument all[] = {
 		{ "service", "s", ARGUMENT_TEXT, &flags.service, "NAME",
 		  "service_name of the profiles" },
@@ -159,9 +160,9 @@ int command_push(int argc, char **argv)
 		{ "override-timestamp", NULL, ARGUMENT_SWITCH, &flags.override_timestamp, NULL,
 		  "as if taken now" },
 		{ "type", "t", ARGUMENT_TEXT, &flags.type, "TYPE",
-		  "of folded stacks: cpu, wall, inuse_space, alloc_space, ... (cpu)" },
+		  "what stacks count: cpu, wall, inuse_space, alloc_space, ... (cpu; of speedscope by unit)" },
 		{ "sample-rate", NULL, ARGUMENT_TEXT, &flags.sample_rate, "HZ",
-		  "of folded stacks of cpu and wall (100)" },
+		  "of stacks of cpu and wall (100)" },
 		{ "url", NULL, ARGUMENT_TEXT, &flags.url, "URL",
 		  "server to send to (VRAMSCOPE_URL, else http://127.0.0.1:4040)" },
 		{ "tenant", NULL, ARGUMENT_TEXT, &flags.tenant, "NAME",
@@ -198,7 +199,7 @@ int command_push(int argc, char **argv)
 	                &(struct push_options){
 				.service = str_of(flags.service),
 				.labels = &set,
-				.suffix = str_of(flags.type),
+				.suffix = str_of(flags.type ? flags.type : ""),
 				.sample_rate = flags.sample_rate ? str_of(flags.sample_rate)
 	                                                         : (struct str){ NULL, 0 },
 				.override_unix_ns = flags.override_timestamp ? clock_unix_ns() : 0,

@@ -3,23 +3,13 @@
 #include "base/gzip.h"
 #include "base/url.h"
 #include "base/wire.h"
+#include "formats/content.h"
+#include "formats/perf_script.h"
 #include "profile/pprof.h"
 #include "server/push/push_message.h"
 
 #define PATH_MAX_BYTES   (size_t)(64 * 1024)
 #define FIELD_TIME_NANOS 9 /* of a pprof message */
-
-const char *push_format_name(enum push_format format)
-{
-	static const char *const names[] = {
-		[PUSH_PPROF] = "pprof",
-		[PUSH_JFR] = "JFR",
-		[PUSH_SPEEDSCOPE] = "speedscope",
-		[PUSH_FOLDED] = "folded stacks",
-	};
-
-	return names[format];
-}
 
 static bool contains(struct str text, const char *part)
 {
@@ -60,8 +50,7 @@ static bool read_types(struct str plain, struct str **out_types, size_t *out_cou
 	const struct profile *profile = &input.profile;
 	struct str *types = arena_array(arena, profile->sample_type_count + 1, sizeof(*types));
 
-	/* Any short text may pass for a protobuf message of unknown fields. */
-	if (!types || profile->sample_type_count == 0 || profile->string_count == 0)
+	if (!types)
 		return false;
 	for (size_t i = 0; i < profile->sample_type_count; i++)
 		types[i] = profile_string(profile, profile->sample_types[i].type);
@@ -129,89 +118,140 @@ static int check_name_label(const struct label *label, struct error *err)
 	return 0;
 }
 
-static int make_name(const struct push_options *options, bool has_suffix, struct strbuf *out,
-                     struct error *err)
+/* What a file is on /ingest. */
+static const struct push_format {
+	enum content_kind kind;
+	const char *parameter;
+	const char *suffix; /* of the name, when the user says none; NULL: it has none */
+} formats[] = {
+	{ CONTENT_FOLDED, "folded", "cpu" }, { CONTENT_PERF_SCRIPT, "folded", "cpu" },
+	{ CONTENT_TRIE, "trie", "cpu" },     { CONTENT_TREE, "tree", "cpu" },
+	{ CONTENT_JFR, "jfr", NULL },        { CONTENT_SPEEDSCOPE, "speedscope", "" },
+};
+
+/*
+ * The name up to its labels. Of text formats its last part is the type, and must be there
+ * when the service has dots. Of speedscope files the unit says it; the service is a label
+ * then, since a server puts the unit of several profiles behind the whole name.
+ */
+static void put_app(const struct push_options *options, const struct push_format *format,
+                    struct strbuf *out)
+{
+	const struct str suffix = options->suffix.length > 0
+	                                  ? options->suffix
+	                                  : str_of(format->suffix ? format->suffix : "");
+
+	if (format->kind != CONTENT_SPEEDSCOPE) {
+		strbuf_add_str(out, options->service);
+	} else {
+		for (size_t i = 0; i < options->service.length; i++)
+			strbuf_add(out,
+			           options->service.data[i] == '.' ? "_"
+			                                           : &options->service.data[i],
+			           1);
+	}
+	if (format->suffix && suffix.length > 0) {
+		strbuf_add_byte(out, '.');
+		strbuf_add_str(out, suffix);
+	}
+}
+
+static void put_label(struct strbuf *out, struct str name, struct str value)
+{
+	strbuf_add_text(out, str_ends_with(strbuf_view(out), STR("{")) ? "" : ",");
+	strbuf_add_str(out, name);
+	strbuf_add_byte(out, '=');
+	strbuf_add_str(out, value);
+}
+
+static int make_name(const struct push_options *options, const struct push_format *format,
+                     struct strbuf *out, struct error *err)
 {
 	const struct label_set *labels = options->labels;
 
-	strbuf_add_str(out, options->service);
-	/*
-	 * Of text formats the last part of the name is the type, so that it must be
-	 * there.
-	 */
-	if (has_suffix) {
-		strbuf_add_byte(out, '.');
-		strbuf_add_str(out, options->suffix);
-	}
+	put_app(options, format, out);
 	strbuf_add_byte(out, '{');
+	if (format->kind == CONTENT_SPEEDSCOPE)
+		put_label(out, STR("service_name"), options->service);
 	for (size_t i = 0; i < labels->count; i++) {
 		if (check_name_label(&labels->labels[i], err) < 0)
 			return -1;
-		strbuf_add_text(out, i > 0 ? "," : "");
-		strbuf_add_str(out, labels->labels[i].name);
-		strbuf_add_byte(out, '=');
-		strbuf_add_str(out, labels->labels[i].value);
+		put_label(out, labels->labels[i].name, labels->labels[i].value);
 	}
 	strbuf_add_byte(out, '}');
 	return 0;
 }
 
-static int make_ingest(struct push_request *request, struct str bytes,
-                       const struct push_options *options, struct error *err)
+static int put_body(struct push_request *request, const struct push_format *format,
+                    struct str plain, struct arena *arena, struct error *err)
 {
-	static const char *const formats[] = {
-		[PUSH_JFR] = "jfr",
-		[PUSH_SPEEDSCOPE] = "speedscope",
-		[PUSH_FOLDED] = "folded",
-	};
+	struct perf_script_counts counts;
+
+	if (format->kind == CONTENT_PERF_SCRIPT)
+		return perf_script_fold(plain, arena, &request->body, &counts, err);
+	strbuf_add_str(&request->body, plain);
+	return 0;
+}
+
+static int make_ingest(struct push_request *request, const struct push_format *format,
+                       struct str plain, const struct push_options *options, struct arena *arena,
+                       struct error *err)
+{
 	struct strbuf name;
 	int result;
 
 	strbuf_init(&name, PATH_MAX_BYTES);
-	result = make_name(options, request->format != PUSH_JFR, &name, err);
+	result = make_name(options, format, &name, err);
 	strbuf_add_text(&request->path, "/ingest?name=");
 	url_encode(strbuf_view(&name), &request->path);
-	strbuf_printf(&request->path, "&format=%s", formats[request->format]);
+	strbuf_printf(&request->path, "&format=%s", format->parameter);
 	if (options->sample_rate.length > 0) {
 		strbuf_add_text(&request->path, "&sampleRate=");
 		url_encode(options->sample_rate, &request->path);
 	}
 	request->content_type = "application/octet-stream";
-	strbuf_add_str(&request->body, bytes);
 	strbuf_fini(&name);
-	return result;
+	return result < 0 ? -1 : put_body(request, format, plain, arena, err);
 }
 
-static enum push_format format_of(struct str plain)
+static const struct push_format *format_of(const struct content *content)
 {
-	if (str_starts_with(plain, STR("FLR\0")))
-		return PUSH_JFR;
-	if (str_starts_with(str_trim(str_first(plain, 64)), STR("{")))
-		return PUSH_SPEEDSCOPE;
-	return PUSH_FOLDED;
+	for (size_t i = 0; content && i < ARRAY_LENGTH(formats); i++)
+		if (formats[i].kind == content->kind)
+			return &formats[i];
+	return NULL;
+}
+
+static int make_request(struct push_request *request, struct str path, struct str bytes,
+                        struct str plain, const struct push_options *options, struct arena *arena,
+                        struct error *err)
+{
+	const struct content *content = content_of(plain, arena);
+	const struct push_format *format = format_of(content);
+	struct str *types;
+	size_t count;
+
+	request->taken_for = content ? content->name : "folded stacks";
+	if (content && content->kind == CONTENT_PPROF && read_types(plain, &types, &count, arena))
+		return make_push(request, bytes, plain, options,
+		                 push_metric_name(types, count, path), arena, err);
+	if (content && !format)
+		return error_set(err, ERROR_INVALID, "%s", content->advice);
+	return make_ingest(request, format ? format : &formats[0], plain, options, arena, err);
 }
 
 int push_request_init(struct push_request *request, struct str path, struct str bytes,
                       const struct push_options *options, struct arena *arena, struct error *err)
 {
 	struct str plain = bytes;
-	struct str *types = NULL;
-	size_t count = 0;
 
-	*request = (struct push_request){ .format = PUSH_PPROF };
+	*request = (struct push_request){ .taken_for = "a gzip file" };
 	strbuf_init(&request->path, PATH_MAX_BYTES);
 	strbuf_init(&request->body, PUSH_FILE_MAX + PATH_MAX_BYTES);
 	if (gzip_is(bytes) && gzip_inflate(bytes, PUSH_FILE_MAX, arena, &plain, err) < 0)
 		return -1;
-	if (read_types(plain, &types, &count, arena)) {
-		if (make_push(request, bytes, plain, options, push_metric_name(types, count, path),
-		              arena, err) < 0)
-			return -1;
-	} else {
-		request->format = format_of(plain);
-		if (make_ingest(request, plain, options, err) < 0)
-			return -1;
-	}
+	if (make_request(request, path, bytes, plain, options, arena, err) < 0)
+		return -1;
 	if (strbuf_overflowed(&request->path) || strbuf_overflowed(&request->body))
 		return error_set(err, ERROR_TOO_LARGE, "larger than %zu MiB with its labels",
 		                 PUSH_FILE_MAX / 1024 / 1024);

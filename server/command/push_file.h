@@ -2,9 +2,10 @@
  * A file of profiles, recognised by its content and made ready for a server.
  *
  * Shape    pprof (gzip or not) goes to Push as it is, with labels of its own; everything
- *          else goes to /ingest, whose name parameter carries them.
- * Errors   ERROR_INVALID for labels that /ingest's name cannot carry, ERROR_TOO_LARGE
- *          past PUSH_FILE_MAX.
+ *          else goes to /ingest, whose name parameter carries them. Output of perf script
+ *          is folded first. What looks like nothing known is taken for folded stacks.
+ * Errors   ERROR_INVALID for labels that /ingest's name cannot carry and for what can be
+ *          recognised but not sent, ERROR_TOO_LARGE past PUSH_FILE_MAX.
  * Threads  none.
  * Source   ingest specification, 3 and 4
  */
@@ -17,30 +18,20 @@
 
 #define PUSH_FILE_MAX (size_t)(256UL * 1024 * 1024)
 
-enum push_format {
-	PUSH_PPROF,
-	PUSH_JFR,
-	PUSH_SPEEDSCOPE,
-	PUSH_FOLDED, /* and whatever else is text */
-};
-
 struct push_options {
 	struct str service;
 	const struct label_set *labels; /* besides service_name */
-	struct str suffix;              /* of the name, for folded stacks: cpu, inuse_space, ... */
-	struct str sample_rate;         /* Hz, for folded stacks; empty: 100 */
-	int64_t override_unix_ns;       /* 0: the times that the file has */
+	struct str suffix;        /* what is counted: cpu, inuse_space, ...; empty: not said */
+	struct str sample_rate;   /* Hz; empty: 100 */
+	int64_t override_unix_ns; /* 0: the times that the file has */
 };
 
 struct push_request {
-	enum push_format format;
-	struct strbuf path; /* with its query */
+	const char *taken_for; /* "a pprof", "folded stacks", ... */
+	struct strbuf path;    /* with its query */
 	const char *content_type;
 	struct strbuf body;
 };
-
-/* "pprof", "folded stacks", ... */
-const char *push_format_name(enum push_format format);
 
 /* `path` is only for words and hints in its name. */
 int push_request_init(struct push_request *request, struct str path, struct str bytes,

@@ -2,6 +2,7 @@
 import gzip
 import json
 import os
+import pathlib
 import pty
 import subprocess
 import tempfile
@@ -243,9 +244,43 @@ class CommandLine(unittest.TestCase):
             {"main;work": 4}, sample_types=["cpu/nanoseconds"], period_type="cpu/nanoseconds", period=1, time_nanos=now))),
                  self.file("stacks", b"main;work 2\n"), self.file("stacks.gz", gzip.compress(b"main;work 1\n"))]
         out = self.run_ok("push", *files, "--service", "kinds", "--label", "env=a b", *self.url)
-        self.assertEqual([line.split(": ")[1].split(",")[0] for line in out.splitlines()], ["pprof", "pprof", "folded stacks", "folded stacks"])
+        self.assertEqual([line.split(": ")[1].split(",")[0] for line in out.splitlines()], ["a pprof", "a pprof", "folded stacks", "folded stacks"])
         answer = json.loads(self.run_ok("query", "-q", CPU + '{service_name="kinds",env="a b"}', "-o", "json", *self.url))
         self.assertEqual(answer["total"], 9 + 4 + 3 * 10**7)
+
+    def total(self, profile_type, selector):
+        return json.loads(self.run_ok("query", "-q", profile_type + selector, "-o", "json", *self.url))["total"]
+
+    def test_push_takes_what_profilers_write(self):
+        """Each form as its own documentation has it; the recording is one of a real profiler, with the totals that its capture tells."""
+        schema = "https://www.speedscope.app/file-format-schema.json"
+        frames = {"frames": [{"name": "main (app.py:3)", "file": "app.py", "line": 3}, {"name": "work (app.py:9)"}]}
+        thread = {"type": "sampled", "unit": "seconds", "startValue": 0.0, "endValue": 0.05}
+        one = {"$schema": schema, "profiles": [dict(thread, name="Process 1", samples=[[0], [0, 1]], weights=[0.02, 0.03])], "shared": frames,
+               "activeProfileIndex": None, "exporter": "py-spy@0.4.0", "name": "py-spy profile"}
+        two = dict(one, profiles=[dict(thread, name="Thread %d" % i, samples=[[0, 1]], weights=[0.01]) for i in (1, 2)])
+        files = {
+            "raw": (b"main (app.py:3);work (app.py:9) 7\nmain (app.py:3) 1\n", "folded stacks"),
+            "one.json": (json.dumps(one).encode(), "a speedscope file"),
+            "two.json": (json.dumps(two).encode(), "a speedscope file"),
+            "perf": (b"# captured on: x\napp  42/43 [000] 1.5: 250000 cpu-clock:pppH: \n\t 55d0 main+0x12 (/bin/app)\n\n" * 3, "output of perf script"),
+            "trie": (bytes.fromhex("000001056d61696e3b00020161010003623b63ac0200"), "a trie"),
+            "tree": (bytes.fromhex("000001016100020162010001630200"), "a tree"),
+            "jfr": (pathlib.Path(harness.TESTS, "captures/async-profiler-4.0/01.body").read_bytes(), "a JFR recording"),
+        }
+        for name, (content, what) in files.items():
+            with self.subTest(name=name):
+                out = self.run_ok("push", self.file("form-" + name, content), "--service", "my.form", "--label", "form=" + name, *self.url)
+                self.assertTrue(out.endswith(": %s, stored as service my.form\n" % what), out)
+        for name, profile_type, total in (("raw", CPU, 8 * 10**7), ("one.json", CPU, 5 * 10**7), ("two.json", "wall:wall:nanoseconds:cpu:nanoseconds", 2 * 10**7),
+                                          ("perf", CPU, 3 * 10**7), ("trie", CPU, 301 * 10**7), ("tree", CPU, 3 * 10**7), ("jfr", CPU, 4150000000)):
+            with self.subTest(name=name):
+                self.assertEqual(self.total(profile_type, '{service_name="my.form",form="%s"}' % name), total)
+
+    def test_push_says_what_it_cannot_send(self):
+        status, _, err = harness.vramscope("push", self.file("joined", b"main;work 30main;idle 5"), "--service", "some", *self.url)
+        self.assertEqual(status, 1)
+        self.assertIn("taken for folded stacks without line breaks", err)
 
     def test_push_reads_standard_input(self):
         self.run_ok("push", "-", "--service", "piped", "--type", "inuse_space", *self.url, stdin=b"main 5\n")

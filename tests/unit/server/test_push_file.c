@@ -20,6 +20,9 @@ static const char pprof_bytes[] = "\x0a\x04\x08\x01\x10\x02" /* sample_type { ty
 				  "nanoseconds" /* strings */
 				  "\x48\x01";   /* time_nanos 1 */
 
+#define SPEEDSCOPE "  {\"$schema\": \"https://www.speedscope.app/file-format-schema.json\"}"
+#define PERF       "app 1 1.5: 1 cycles: \n\t55 main+0x1 (/bin/app)\n"
+
 static struct label_set no_labels(void)
 {
 	return (struct label_set){ 0 };
@@ -35,6 +38,15 @@ static struct push_request make(struct str bytes, const struct push_options *opt
 	return request;
 }
 
+static void assert_parameter(const struct push_request *request, const char *parameter)
+{
+	const char *format = strstr(request->path.data, "&format=");
+
+	assert_int_equal(format != NULL, parameter != NULL);
+	if (parameter)
+		assert_string_equal(format + strlen("&format="), parameter);
+}
+
 static void a_file_is_recognised_by_its_content(void **state)
 {
 	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_SIZE, NULL);
@@ -44,13 +56,17 @@ static void a_file_is_recognised_by_its_content(void **state)
 		                              .suffix = STR("cpu") };
 	static const struct {
 		struct str bytes;
-		enum push_format format;
+		const char *taken_for;
+		const char *parameter; /* of the path; NULL: not /ingest */
 	} cases[] = {
-		{ { pprof_bytes, sizeof(pprof_bytes) - 1 }, PUSH_PPROF },
-		{ { "main;work 5\n", 12 }, PUSH_FOLDED },
-		{ { "FLR\0\0\x02", 6 }, PUSH_JFR },
-		{ { "  {\"$schema\": \"x\"}", 19 }, PUSH_SPEEDSCOPE },
-		{ { "x", 1 }, PUSH_FOLDED },
+		{ { pprof_bytes, sizeof(pprof_bytes) - 1 }, "a pprof", NULL },
+		{ { "main;work 5\n", 12 }, "folded stacks", "folded" },
+		{ { "FLR\0\0\x02", 6 }, "a JFR recording", "jfr" },
+		{ { SPEEDSCOPE, sizeof(SPEEDSCOPE) - 1 }, "a speedscope file", "speedscope" },
+		{ { "\0\0\1\1a\1\1\2;b\2\0", 12 }, "a trie", "trie" },
+		{ { "\0\0\1\1a\1\1\1b\2\0", 11 }, "a tree", "tree" },
+		{ { PERF, sizeof(PERF) - 1 }, "output of perf script", "folded" },
+		{ { "x", 1 }, "folded stacks", "folded" },
 	};
 
 	(void)state;
@@ -58,13 +74,15 @@ static void a_file_is_recognised_by_its_content(void **state)
 		struct push_request request = make(cases[i].bytes, &options, arena);
 		struct strbuf packed;
 
-		assert_int_equal(request.format, cases[i].format);
+		assert_string_equal(request.taken_for, cases[i].taken_for);
+		assert_parameter(&request, cases[i].parameter);
 		push_request_fini(&request);
 
 		strbuf_init(&packed, 4096);
 		gzip_deflate(cases[i].bytes, &packed);
 		request = make(strbuf_view(&packed), &options, arena);
-		assert_int_equal(request.format, cases[i].format);
+		assert_string_equal(request.taken_for, cases[i].taken_for);
+		assert_parameter(&request, cases[i].parameter);
 		push_request_fini(&request);
 		strbuf_fini(&packed);
 	}
@@ -86,6 +104,58 @@ static void the_name_of_text_formats_ends_with_the_type(void **state)
 	                    "/ingest?name=my.shop.inuse_space%7Benv%3Da%20b%7D&format=folded"
 	                    "&sampleRate=97");
 	assert_string_equal(request.body.data, "main 5\n");
+	push_request_fini(&request);
+}
+
+/* The service as it is, whatever dots it has and whatever a server puts behind the name. */
+static void a_speedscope_file_carries_its_service_as_a_label(void **state)
+{
+	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_SIZE, NULL);
+	struct label label[] = { { STR("env"), STR("dev") } };
+	const struct label_set labels = { label, 1 };
+	struct push_options options = { .service = STR("my.shop"), .labels = &labels };
+	struct push_request request = make(STR(SPEEDSCOPE), &options, arena);
+
+	(void)state;
+	assert_string_equal(request.path.data,
+	                    "/ingest?name=my_shop%7Bservice_name%3Dmy.shop%2Cenv%3Ddev%7D"
+	                    "&format=speedscope");
+	push_request_fini(&request);
+	options.suffix = STR("alloc_space");
+	request = make(STR(SPEEDSCOPE), &options, arena);
+	assert_string_equal(request.path.data,
+	                    "/ingest?name=my_shop.alloc_space%7Bservice_name%3Dmy.shop%2C"
+	                    "env%3Ddev%7D&format=speedscope");
+	push_request_fini(&request);
+}
+
+static void output_of_perf_script_is_folded(void **state)
+{
+	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_SIZE, NULL);
+	const struct label_set labels = no_labels();
+	const struct push_options options = { .service = STR("shop"), .labels = &labels };
+	struct push_request request = make(STR(PERF), &options, arena);
+
+	(void)state;
+	assert_string_equal(request.path.data, "/ingest?name=shop.cpu%7B%7D&format=folded");
+	assert_string_equal(request.body.data, "app;main 1\n");
+	push_request_fini(&request);
+}
+
+static void what_cannot_be_sent_says_why(void **state)
+{
+	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_SIZE, NULL);
+	const struct label_set labels = no_labels();
+	const struct push_options options = { .service = STR("shop"), .labels = &labels };
+	struct push_request request;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(push_request_init(&request, STR("f"), STR("main;work 30main;idle 5"),
+	                                   &options, arena, &err),
+	                 -1);
+	assert_string_equal(request.taken_for, "folded stacks without line breaks");
+	assert_non_null(strstr(err.message, "--data-binary"));
 	push_request_fini(&request);
 }
 
@@ -180,6 +250,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_is_recognised_by_its_content),
 		cmocka_unit_test(the_name_of_text_formats_ends_with_the_type),
+		cmocka_unit_test(a_speedscope_file_carries_its_service_as_a_label),
+		cmocka_unit_test(output_of_perf_script_is_folded),
+		cmocka_unit_test(what_cannot_be_sent_says_why),
 		cmocka_unit_test(a_label_that_the_name_cannot_carry_is_refused),
 		cmocka_unit_test(a_pprof_keeps_its_time_unless_told_otherwise),
 		cmocka_unit_test(sample_types_say_what_was_measured),
