@@ -3,7 +3,7 @@
 # What building the program takes.
 packages_build="bpftool clang cmake gcc g++ ninja-build pkg-config protobuf-c-compiler protobuf-compiler
 	libbpf-dev libcurl4-openssl-dev libdeflate-dev libdw-dev libelf-dev libiberty-dev libjansson-dev liblzma-dev
-	libmicrohttpd-dev libprotobuf-c-dev libre2-dev libsqlite3-dev libxxhash-dev libyaml-dev libzstd-dev zlib1g-dev"
+	libmicrohttpd-dev libnghttp2-dev libprotobuf-c-dev libre2-dev libsqlite3-dev libxxhash-dev libyaml-dev libzstd-dev zlib1g-dev"
 
 # What the demo, the first steps of README.md and the tests take besides.
 packages_demo="ca-certificates curl python3"

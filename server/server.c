@@ -13,6 +13,7 @@
 #include "server/app.h"
 #include "server/app_metrics.h"
 #include "server/http/http1.h"
+#include "server/http/http2.h"
 #include "server/http/listener.h"
 #include "server/http/notify.h"
 #include "server/options.h"
@@ -24,6 +25,7 @@
 #define WORKERS_MIN     2
 #define WRITES_SHARE    16 /* the part of memory.limit that decoded writes may take at a time */
 #define CONNECTIONS_MAX 1000000
+#define STREAMS_MAX     10000 /* of one connection */
 #define THREADS_MAX     1024
 
 /* What runs. Members are made in this order and torn down in reverse. */
@@ -34,6 +36,7 @@ struct server {
 	struct connections *connections;
 	struct intake *intake;
 	struct http1 *http1;
+	struct http2 *http2;
 	struct listener *listener;
 };
 
@@ -71,13 +74,18 @@ static size_t connection_limit(const struct options *options)
 	                                    : 1;
 }
 
+static size_t stream_limit(const struct options *options)
+{
+	return options->grpc_max_streams > 0 ? at_most(options->grpc_max_streams, STREAMS_MAX) : 1;
+}
+
 static void count_cut(void *context, enum connection_phase phase)
 {
 	static const char *const names[CONNECTION_PHASE_COUNT] = {
 		[CONNECTION_FIRST_BYTES] = "header_timeout", [CONNECTION_HEAD] = "header_timeout",
 		[CONNECTION_BODY] = "body_timeout",          [CONNECTION_RUNNING] = "running",
 		[CONNECTION_SENDING] = "write_timeout",      [CONNECTION_IDLE] = "idle_timeout",
-		[CONNECTION_DRAINING] = "draining",
+		[CONNECTION_STREAMS] = "http2_error",        [CONNECTION_DRAINING] = "draining",
 	};
 	const struct app *app = context;
 
@@ -124,14 +132,20 @@ static int open_ports(struct server *server, struct error *err)
 	                                        .connections = server->connections,
 	                                        .event_threads = event_thread_count(options),
 	                                        .max_connections = connection_limit(options) },
-	               &server->http1, err) < 0)
+	               &server->http1, err) < 0 ||
+	    http2_open(&(struct http2_options){ .intake = server->intake,
+	                                        .connections = server->connections,
+	                                        .event_threads = event_thread_count(options),
+	                                        .max_streams = stream_limit(options) },
+	               &server->http2, err) < 0)
 		return -1;
 	server->app->gauge_context = server;
 	server->app->gauge = fill_gauge;
 	return listener_open(&(struct listener_options){ .address = options->http_listen_address,
 	                                                 .port = options->http_listen_port,
 	                                                 .connections = server->connections,
-	                                                 .http1 = server->http1 },
+	                                                 .http1 = server->http1,
+	                                                 .http2 = server->http2 },
 	                     &server->listener, err);
 }
 
@@ -236,6 +250,7 @@ static bool wait_for_requests(const struct server *server, int64_t timeout_ns)
 static bool drain(const struct server *server)
 {
 	listener_stop(server->listener);
+	http2_drain(server->http2);
 	connections_shut_idle(server->connections);
 	if (!wait_for_requests(server, server->options->shutdown_timeout_ns)) {
 		log_warn("%zu requests took longer than -server.graceful-shutdown-timeout; "
@@ -267,6 +282,7 @@ void server_close(struct server *server)
 	}
 	listener_close(server->listener); /* hands nothing on any more */
 	http1_close(server->http1);
+	http2_close(server->http2);
 	worker_pool_free(server->pool);
 	intake_free(server->intake);
 	connections_free(server->connections);

@@ -309,6 +309,22 @@ void connections_forget(struct connections *table, uint64_t tag)
 
 /* ---- phases ---- */
 
+int64_t connections_timeout_ns(const struct connections *table, enum connection_phase phase)
+{
+	return table->options.timeout_ns[phase];
+}
+
+int connections_expire_ms(const struct connections *table)
+{
+	return table->expire_ms;
+}
+
+void connections_note_cut(const struct connections *table, enum connection_phase phase)
+{
+	if (table->options.cut)
+		table->options.cut(table->options.context, phase);
+}
+
 void connection_enter(struct connections *table, struct connection *connection,
                       enum connection_phase phase)
 {
@@ -347,8 +363,10 @@ static void expire(struct connections *table, struct connection *connection, int
 	/* asked before: its owner enters another phase once it sees the end */
 	phase = (enum connection_phase)atomic_load_explicit(&connection->phase,
 	                                                    memory_order_relaxed);
-	if (table->options.cut)
-		table->options.cut(table->options.context, phase);
+	connections_note_cut(table, phase);
+	/* what comes in after that still comes in: its owner sees this, not an end */
+	if (phase == CONNECTION_DRAINING)
+		atomic_store_explicit(&connection->gone, true, memory_order_relaxed);
 	(void)shutdown(connection->fd, SHUT_RDWR);
 }
 

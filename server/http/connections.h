@@ -5,7 +5,7 @@
  * Shape    a table by file descriptor. A connection is in one phase at a time:
  *
  *            FIRST_BYTES -> HEAD -> BODY -> RUNNING -> SENDING -> IDLE -> HEAD ...
- *                                                       `-> DRAINING -> closed
+ *                    `-> STREAMS                        `-> DRAINING -> closed
  *
  *          connections_expire() shuts the sockets whose phase took too long; who reads
  *          or writes there sees the end and closes. The table also owns the epoll
@@ -31,6 +31,7 @@ enum connection_phase {
 	CONNECTION_RUNNING,
 	CONNECTION_SENDING,
 	CONNECTION_IDLE,
+	CONNECTION_STREAMS,  /* HTTP/2: it has many requests, whose deadlines its owner keeps */
 	CONNECTION_DRAINING, /* refused and closed by us; what still comes is thrown away */
 	CONNECTION_PHASE_COUNT
 };
@@ -107,6 +108,13 @@ void connections_close(struct connections *table, struct connection *connection)
  * by now.
  */
 void connections_forget(struct connections *table, uint64_t tag);
+
+/* How long a phase may take, 0: for ever; and how exactly that is kept. */
+int64_t connections_timeout_ns(const struct connections *table, enum connection_phase phase);
+int connections_expire_ms(const struct connections *table);
+
+/* For owners that keep deadlines themselves: counts one that passed. */
+void connections_note_cut(const struct connections *table, enum connection_phase phase);
 
 /* Enters a phase, and starts its clock. */
 void connection_enter(struct connections *table, struct connection *connection,

@@ -76,7 +76,7 @@ static int check_one(enum head_version version, const struct http_header *header
 		if (!str_to_u64(str_trim(header->value), CONTENT_LENGTH_MAX, &head->content_length))
 			return refuse(400, "bad Content-Length", out_reason);
 	} else if (str_equal_ignoring_case(header->name, STR("Transfer-Encoding"))) {
-		if (seen->encodings++ > 0 || version == HEAD_HTTP_1_0 ||
+		if (seen->encodings++ > 0 || version != HEAD_HTTP_1_1 ||
 		    !str_equal_ignoring_case(str_trim(header->value), STR("chunked")))
 			return refuse(400, "unsupported transfer encoding", out_reason);
 		head->is_chunked = true;

@@ -150,37 +150,28 @@ static void drop(struct listener *listener, struct connection *connection)
 static void drain(struct listener *listener, struct connection *connection)
 {
 	char bytes[16 << 10];
-	ssize_t count;
 
 	for (int i = 0; i < 16; i++) {
-		count = recv(connection->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
-		if (count < 0 && (errno == EAGAIN || errno == EINTR))
+		const ssize_t count = recv(connection->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+		const bool is_late = atomic_load_explicit(&connection->gone, memory_order_relaxed);
+
+		if (count < 0 && (errno == EAGAIN || errno == EINTR) && !is_late)
 			return;
-		if (count <= 0) {
+		if (count <= 0 || is_late) {
 			drop(listener, connection);
 			return;
 		}
 	}
 }
 
-static void refuse_http2(struct listener *listener, struct connection *connection)
+static void hand_on(struct listener *listener, struct connection *connection, enum preface preface)
 {
-	static const char answer[] = "HTTP/1.1 505 HTTP Version Not Supported\r\n"
-				     "Content-Type: text/plain; charset=utf-8\r\n"
-				     "Content-Length: 23\r\nConnection: close\r\n\r\n"
-				     "HTTP/2 is not offered.\n";
-
-	(void)send(connection->fd, answer, sizeof(answer) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-	connection->drains = true;
-	drop(listener, connection);
-}
-
-static void hand_on(struct listener *listener, struct connection *connection)
-{
-	if (connection_watch(listener->options.connections, connection, 0))
-		http1_add(listener->options.http1, connection);
-	else
+	if (!connection_watch(listener->options.connections, connection, 0))
 		drop(listener, connection);
+	else if (preface == PREFACE_HTTP2)
+		http2_add(listener->options.http2, connection);
+	else
+		http1_add(listener->options.http1, connection);
 }
 
 /* Edge-triggered: told once of each change, so that half a preface does not spin. */
@@ -201,10 +192,8 @@ static void look(struct listener *listener, struct connection *connection, bool 
 		return;
 	}
 	preface = count < 0 ? PREFACE_UNDECIDED : preface_of(str_make(bytes, (size_t)count));
-	if (preface == PREFACE_HTTP1)
-		hand_on(listener, connection);
-	else if (preface == PREFACE_HTTP2)
-		refuse_http2(listener, connection);
+	if (preface != PREFACE_UNDECIDED)
+		hand_on(listener, connection, preface);
 	else if (is_closed || !wait_for_more(listener, connection))
 		drop(listener, connection);
 }

@@ -5,7 +5,6 @@
  * Shape    one thread. It peeks edge-triggered, so that half a preface costs nothing,
  *          shuts what is overdue, notices peers that hang up, and empties what was
  *          refused. While there is no room, connections wait in the kernel's queue.
- *          HTTP/2 is told in HTTP/1.1 that its version is not supported.
  * Errors   ERROR_IO when an address cannot be bound, naming it.
  * Threads  one of its own.
  * Source   architecture, section 5; ingest specification, 1.2
@@ -18,6 +17,7 @@
 #include "base/error.h"
 #include "server/http/connections.h"
 #include "server/http/http1.h"
+#include "server/http/http2.h"
 
 struct listener;
 
@@ -26,6 +26,7 @@ struct listener_options {
 	uint16_t port;       /* 0: a free one */
 	struct connections *connections;
 	struct http1 *http1;
+	struct http2 *http2;
 };
 
 /* Binds and starts to accept. */

@@ -291,17 +291,6 @@ class Http(WithServer):
             self.assertNotIn(b" 200 ", raw.rest())
         self.assertEqual(self.server.get("/ready").status, 200)
 
-    def test_http2_is_told_so(self):
-        raw = self.raw().send(PREFACE + b"\x00\x00\x00\x04\x00\x00\x00\x00\x00")
-        self.assertEqual(raw.answer()[0], 505)
-        self.assertIsNone(raw.answer())
-
-    def test_the_preface_may_come_in_pieces(self):
-        raw = self.raw()
-        for i in range(len(PREFACE)):
-            raw.send(PREFACE[i:i + 1])
-        self.assertEqual(raw.answer()[0], 505)
-
     def test_a_method_that_begins_as_the_preface_does_is_http1(self):
         raw = self.raw().send(b"PR").send(b"OPFIND /ready HTTP/1.1\r\nHost: x\r\n\r\n")
         self.assertEqual(raw.answer()[0], 405)

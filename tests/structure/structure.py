@@ -39,7 +39,7 @@ LIBRARIES = [
     (r"curl/.*", ["base/http_client.c"]),
     (r"sqlite3(ext)?\.h", ["storage/"]),
     (r"microhttpd\.h", ["server/"]),
-    (r"nghttp2/.*", ["server/"]),
+    (r"nghttp2/.*", ["server/http/http2_session.c"]),
     (r"yaml\.h", ["server/"]),
     (r"gnutls/.*", ["server/"]),
     (r"protobuf-c/.*", ["proto/", "api/"]),

@@ -36,6 +36,7 @@ struct fixture {
 	struct connections *connections;
 	struct intake *intake;
 	struct http1 *http1;
+	struct http2 *http2;
 	struct listener *listener;
 };
 
@@ -149,11 +150,17 @@ static int open_all(struct fixture *f, size_t workers, size_t queue_length)
 	                                        .connections = f->connections,
 	                                        .event_threads = 1,
 	                                        .max_connections = 1000 },
-	               &f->http1, &err) < 0)
+	               &f->http1, &err) < 0 ||
+	    http2_open(&(struct http2_options){ .intake = f->intake,
+	                                        .connections = f->connections,
+	                                        .event_threads = 1,
+	                                        .max_streams = 100 },
+	               &f->http2, &err) < 0)
 		return -1;
 	return listener_open(&(struct listener_options){ .address = "127.0.0.1",
 	                                                 .connections = f->connections,
-	                                                 .http1 = f->http1 },
+	                                                 .http1 = f->http1,
+	                                                 .http2 = f->http2 },
 	                     &f->listener, &err);
 }
 
@@ -178,6 +185,7 @@ static int tear_down(void **state)
 		(void)usleep(1000);
 	listener_close(f->listener);
 	http1_close(f->http1);
+	http2_close(f->http2);
 	worker_pool_free(f->pool);
 	intake_free(f->intake);
 	connections_free(f->connections);
