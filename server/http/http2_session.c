@@ -102,6 +102,8 @@ static int on_begin_headers(nghttp2_session *library, const nghttp2_frame *frame
 	return 0;
 }
 
+/* The parameters of these two are the library's. */
+/* NOLINTNEXTLINE(readability-function-size) */
 static int on_header(nghttp2_session *library, const nghttp2_frame *frame, const uint8_t *name,
                      size_t name_length, const uint8_t *value, size_t value_length, uint8_t flags,
                      void *context)
@@ -117,6 +119,7 @@ static int on_header(nghttp2_session *library, const nghttp2_frame *frame, const
 }
 
 /* A field that is no field makes the request malformed (RFC 9113, 8.2.1). */
+/* NOLINTNEXTLINE(readability-function-size) */
 static int on_invalid_header(nghttp2_session *library, const nghttp2_frame *frame,
                              const uint8_t *name, size_t name_length, const uint8_t *value,
                              size_t value_length, uint8_t flags, void *context)
