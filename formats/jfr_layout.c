@@ -87,12 +87,10 @@ static int add_step(const struct maker *maker, const struct jfr_step *step, stru
 {
 	struct jfr_layouts *layouts = maker->layouts;
 	struct jfr_layout *layout = &layouts->layouts[maker->layout];
-	struct jfr_step *last = layout->step_count > 0 ? &layouts->steps[layouts->step_count - 1]
-	                                               : NULL;
 
 	layout->least_bytes += step->kind == STEP_BYTES ? step->count : 1;
-	if (last && same_run(last, step)) {
-		last->count += step->count;
+	if (layout->step_count > 0 && same_run(&layouts->steps[layouts->step_count - 1], step)) {
+		layouts->steps[layouts->step_count - 1].count += step->count;
 		return 0;
 	}
 	if (layout->step_count == JFR_STEPS_MAX)
