@@ -1,5 +1,7 @@
 #include "formats/jfr_layout.h"
 
+#define LOOKS_MAX (1 << 24) /* so that sizes of values fit their counters */
+
 enum step_kind {
 	STEP_NUMBERS,
 	STEP_BYTES,
@@ -53,7 +55,7 @@ int jfr_layouts_init(struct jfr_layouts *layouts, const struct jfr_metadata *met
 		.arena = arena,
 		.metadata = metadata,
 		.fixed = chunk->fixed,
-		.looks_left = chunk->size,
+		.looks_left = chunk->size < LOOKS_MAX ? chunk->size : LOOKS_MAX,
 		.key = JFR_LAYOUT_NONE,
 		.by_class =
 			arena_array_raw(arena, metadata->class_count, sizeof(*layouts->by_class)),

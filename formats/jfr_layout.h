@@ -9,7 +9,7 @@
  *          array. A wanted field that is missing, or something else than is wanted, stays
  *          0.
  * Units    at most JFR_STEPS_MAX steps a layout; arrays JFR_ARRAY_DEPTH_MAX deep. Making
- *          layouts looks at no more fields than the chunk has bytes.
+ *          layouts looks at no more fields than the chunk has bytes, and 16 million.
  * Errors   ERROR_INVALID for classes that stand in each other without end or whose fields
  *          have classes that nobody describes, arena_error().
  * Threads  none.
