@@ -234,6 +234,18 @@ static bool set_job(struct cgroup_path *path, struct str component)
 	return true;
 }
 
+/* "user-1000.slice": the outermost one is systemd's own, what lies in it the user's. */
+static void set_owner(struct cgroup_path *path, struct str component)
+{
+	uint64_t uid;
+
+	if (path->has_owner || !take_prefix(&component, STR("user-")) ||
+	    !take_suffix(&component, STR(".slice")) || !str_to_u64(component, UINT32_MAX, &uid))
+		return;
+	path->has_owner = true;
+	path->owner = (uint32_t)uid;
+}
+
 /* ---- paths ---- */
 
 static void read_component(struct cgroup_path *path, struct str component, struct str folder)
@@ -243,6 +255,7 @@ static void read_component(struct cgroup_path *path, struct str component, struc
 	struct str id;
 	const bool is_mixed = find_mixed_id(component, &slice, &id);
 
+	set_owner(path, component);
 	if (!path->pod_uid[0])
 		(void)read_pod(is_mixed ? slice : component, path->pod_uid);
 	if (is_mixed) {

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "collector/identity/label_text.h"
 
@@ -45,6 +46,9 @@ struct cgroup_path {
 	struct label_text unit; /* "ollama" of ollama.service */
 	bool is_login;          /* that unit is somebody's session, not a program */
 	char slurm_job[SLURM_JOB_LENGTH + 1];
+
+	bool has_owner; /* it lies in the slice of a user, */
+	uint32_t owner; /* who has that uid on the machine */
 };
 
 void cgroup_path_read(struct str text, struct cgroup_path *out);

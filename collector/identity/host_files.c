@@ -28,9 +28,10 @@ void host_files_close(struct host_files *files)
 	files->root = -1;
 }
 
-bool host_files_read(const struct host_files *files, const char *path, struct strbuf *out)
+static bool read_file(const struct host_files *files, const char *path, uint64_t resolve,
+                      struct strbuf *out)
 {
-	const int descriptor = regular_file_open(files->root, path, RESOLVE);
+	const int descriptor = regular_file_open(files->root, path, resolve);
 	bool is_read;
 
 	if (descriptor < 0)
@@ -38,6 +39,16 @@ bool host_files_read(const struct host_files *files, const char *path, struct st
 	is_read = strbuf_read(out, descriptor) == 0 && !strbuf_overflowed(out);
 	(void)close(descriptor);
 	return is_read;
+}
+
+bool host_files_read(const struct host_files *files, const char *path, struct strbuf *out)
+{
+	return read_file(files, path, RESOLVE, out);
+}
+
+bool host_files_read_plain(const struct host_files *files, const char *path, struct strbuf *out)
+{
+	return read_file(files, path, RESOLVE | RESOLVE_NO_SYMLINKS, out);
 }
 
 bool host_files_each(const struct host_files *files, const char *folder, size_t limit,

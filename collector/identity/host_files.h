@@ -26,6 +26,9 @@ void host_files_close(struct host_files *files);
 /* Appends the whole file; false when it is not there, or larger than the buffer's limit. */
 bool host_files_read(const struct host_files *files, const char *path, struct strbuf *out);
 
+/* The same of a path in which nothing is a link. */
+bool host_files_read_plain(const struct host_files *files, const char *path, struct strbuf *out);
+
 /*
  * Calls visit() for the names in a folder, but for "." and "..", at most `limit` of them,
  * until it says true. False when it never did.

@@ -7,6 +7,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "collector/identity/container_lookup.h"
+#include "collector/identity/mount_table.h"
+#include "collector/identity/rootless_podman.h"
+#include "collector/identity/user_account.h"
 
 #define NODE_BYTES 256
 #define ROOT_BYTES 256
@@ -30,6 +33,7 @@ struct knowledge {
 	struct pod_facts pod;
 	bool has_pod;
 	bool is_in_pod;
+	char user[LABEL_TEXT_BYTES + 1];
 };
 
 static void look_up(const struct identifier *identifier, const struct cgroup_path *cgroup,
@@ -48,6 +52,49 @@ static void look_up(const struct identifier *identifier, const struct cgroup_pat
 		                      cgroup->pod_uid, now_ns, &out->outer);
 	}
 	out->is_in_pod = cgroup->pod_uid[0] || label_text_is_set(&out->pod_container->pod);
+}
+
+/* ---- users ---- */
+
+static bool read_mounts(const struct identifier *identifier, struct strbuf *out)
+{
+	CLEANUP(host_files_close) struct host_files proc = { -1 };
+	struct error err;
+
+	return host_files_open(identifier->proc, &proc, &err) == 0 &&
+	       host_files_read(&proc, "/1/mounts", out);
+}
+
+/* What a user calls a container of their own. */
+static void name_rootless(const struct identifier *identifier, const struct cgroup_path *cgroup,
+                          struct container_facts *out)
+{
+	CLEANUP(strbuf_fini) struct strbuf mounts;
+
+	strbuf_init(&mounts, MOUNT_TABLE_MAX);
+	if (cgroup->runtime != RUNTIME_PODMAN || !cgroup->has_owner ||
+	    label_text_is_set(&out->name))
+		return;
+	if (read_mounts(identifier, &mounts))
+		(void)rootless_podman_find(&identifier->files, strbuf_view(&mounts), cgroup->owner,
+		                           cgroup->container_id, out);
+}
+
+/* The uid of a pod's process is the image's business, and nobody of the machine. */
+static void name_user(const struct identifier *identifier, const struct process_sight *sight,
+                      struct knowledge *out)
+{
+	CLEANUP(strbuf_fini) struct strbuf passwd;
+	struct user_account account;
+
+	strbuf_init(&passwd, USER_ACCOUNTS_MAX);
+	if (!sight->has_uid || out->is_in_pod)
+		return;
+	if (host_files_read(&identifier->files, "/etc/passwd", &passwd) &&
+	    user_account_find(strbuf_view(&passwd), sight->uid, &account))
+		(void)snprintf(out->user, sizeof(out->user), "%.*s", STR_ARGS(account.name));
+	else
+		(void)snprintf(out->user, sizeof(out->user), "%u", sight->uid);
 }
 
 static void ask_for_pod(const struct identifier *identifier, const struct process_sight *sight,
@@ -89,6 +136,7 @@ static void make(const struct identifier *identifier, const struct process_sight
 			.pod_container = knowledge->pod_container,
 			.pod = knowledge->has_pod ? &knowledge->pod : NULL,
 			.node = knowledge->is_in_pod ? identifier->host : identifier->node,
+			.user = str_of(knowledge->user),
 		},
 		out);
 	out->is_late = is_waited_for(identifier, knowledge);
@@ -104,6 +152,8 @@ static void identify(void *context, uint32_t tgid, const char *comm, struct proc
 
 	process_sight_read(identifier->proc, tgid, comm, &sight);
 	look_up(identifier, &sight.cgroup, &knowledge);
+	name_rootless(identifier, &sight.cgroup, &knowledge.container);
+	name_user(identifier, &sight, &knowledge);
 	ask_for_pod(identifier, &sight, &knowledge);
 	if (knowledge.is_in_pod && !knowledge.has_pod &&
 	    !label_text_is_set(&knowledge.pod_container->pod))

@@ -118,6 +118,9 @@ void process_identity_make(const struct identity_clues *clues, struct process_id
 	set_container(clues, labels);
 	(void)label_text_set(&labels[IDENTITY_NODE], str_of(clues->node));
 	(void)label_text_set(&labels[IDENTITY_SLURM_JOB], str_of(clues->sight->cgroup.slurm_job));
+	if (!clues->sight->cgroup.is_login) /* another one with each login */
+		labels[IDENTITY_UNIT] = clues->sight->cgroup.unit;
+	(void)label_text_set(&labels[IDENTITY_USER], clues->user);
 	out->comm = clues->sight->comm;
 	out->devices = clues->sight->devices;
 	out->service_name = *service_name(clues, labels);

@@ -50,6 +50,7 @@ struct identity_clues {
 	const struct container_facts *pod_container; /* of the outermost pod; the same, mostly */
 	const struct pod_facts *pod;                 /* as the API server has it; NULL: not known */
 	const char *node;                            /* that this is; "": in no cluster */
+	struct str user; /* on this machine; empty: not known, or in a pod */
 };
 
 /*

@@ -19,6 +19,7 @@
 #define ARGUMENTS_MAX   ((size_t)16 << 10)
 #define CGROUP_MAX      ((size_t)16 << 10)
 #define COMM_MAX        ((size_t)64)
+#define STATUS_MAX      ((size_t)4 << 10)
 #define SCRATCH_MAX     ((size_t)64 << 10)
 #define NAME_FILE_MAX   ((size_t)4 << 10)
 #define PATH_BYTES      256
@@ -139,6 +140,32 @@ static void read_cgroup(const char *proc, uint32_t tgid, struct cgroup_path *out
 	free(buffer);
 }
 
+bool process_sight_uid(struct str status, uint32_t *out)
+{
+	struct str line;
+	struct str word;
+	uint64_t uid;
+
+	while (str_split(&status, '\n', &line)) {
+		if (!str_starts_with(line, STR("Uid:")))
+			continue;
+		line = str_trim(str_skip(line, strlen("Uid:")));
+		if (!str_split(&line, '\t', &word) || !str_to_u64(word, UINT32_MAX, &uid))
+			return false;
+		*out = (uint32_t)uid;
+		return true;
+	}
+	return false;
+}
+
+static void read_uid(const char *proc, uint32_t tgid, struct process_sight *out)
+{
+	char buffer[STATUS_MAX];
+
+	out->has_uid = process_sight_uid(read_file(proc, tgid, "status", buffer, sizeof(buffer)),
+	                                 &out->uid);
+}
+
 void process_sight_read(const char *proc, uint32_t tgid, const char *comm,
                         struct process_sight *out)
 {
@@ -148,6 +175,7 @@ void process_sight_read(const char *proc, uint32_t tgid, const char *comm,
 	device_sight_files(proc, tgid, &out->devices);
 	read_program(proc, tgid, &out->program);
 	read_cgroup(proc, tgid, &out->cgroup);
+	read_uid(proc, tgid, out);
 }
 
 /* ---- its pod ---- */

@@ -21,6 +21,8 @@ struct process_sight {
 	struct label_text program;  /* what it runs: a script, or itself */
 	struct cgroup_path cgroup;
 	struct device_sight devices;
+	bool has_uid;
+	uint32_t uid; /* the real one, as it is on this machine */
 	/* as its pod shows them to it: process_sight_pod() */
 	struct label_text pod;
 	struct label_text pod_namespace;
@@ -36,6 +38,9 @@ void process_sight_read(const char *proc, uint32_t tgid, const char *comm,
  * False when none does.
  */
 bool process_sight_own_name(struct str environment, struct label_text *out);
+
+/* The real uid of a status' text. */
+bool process_sight_uid(struct str status, uint32_t *out);
 
 /*
  * Sets pod and namespace as the pod of a process shows them to it: the name of its host,

@@ -189,6 +189,7 @@ class Engines(Containers):
         run.put("%s/%s/config.json" % (TASKS, ID), json.dumps({"annotations": self.BUNDLE}))
         run.put("run/containers/storage/overlay-containers/%s/userdata/config.json" % OTHER_ID, json.dumps({"annotations": self.CRIO}))
         run.put("var/lib/docker/containers/%s/config.v2.json" % ID[::-1], json.dumps({"Name": "/brave_turing"}))
+        run.put("etc/passwd", "admin:x:0:0::/:/bin/sh\n")
         self.start(run)
         containerd = self.enter(PODS + "cri-containerd-%s.scope" % ID, DRIVER)
         crio = self.enter(PODS + "crio-%s.scope" % OTHER_ID, DRIVER)
@@ -208,7 +209,7 @@ class Engines(Containers):
         labels = self.go(run, docker)
         self.assert_metric_labels(labels, k8s_node="aks-gpu-0")
         self.assert_labels(run, docker, "brave_turing", k8s_node="aks-gpu-0", runtime_containerName="brave_turing",
-                           container_id=ID[::-1][:12])
+                           container_id=ID[::-1][:12], user="admin")
         self.assertEqual({one["hostname"] for one in run.series('{__name__="memory"}')}, {"aks-gpu-0"})
 
     def test_outside_of_pods_there_are_no_labels_of_pods(self):
@@ -216,7 +217,7 @@ class Engines(Containers):
         self.start(run)
         inside = self.enter("trainer.service", DRIVER, environment={"OTEL_SERVICE_NAME": "till"})
         self.assert_metric_labels(self.go(run, inside))
-        self.assert_labels(run, inside, "till")
+        self.assert_labels(run, inside, "till", systemd_unit="trainer", user="0")  # an account that no file lists
 
     def test_without_pids_a_service_has_one_series(self):
         run = self.run_watching("-collector.pid-label=false")

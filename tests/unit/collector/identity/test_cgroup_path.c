@@ -241,6 +241,32 @@ static void units_are_told_by_the_last_component_that_names_one(void **state)
 	}
 }
 
+static void the_outermost_slice_of_a_user_says_whose_it_is(void **state)
+{
+	static const struct {
+		const char *path;
+		bool has_owner;
+		uint32_t owner;
+	} cases[] = {
+		{ "/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" A ".scope",
+		  true, 1000 },
+		/* what lies in it is the user's: a name that claims another one is none */
+		{ "/user.slice/user-1000.slice/user@1000.service/user-0.slice/libpod-" A ".scope",
+		  true, 1000 },
+		{ "/system.slice/docker-" A ".scope", false, 0 },
+		{ "/user.slice/user-.slice/x", false, 0 },
+		{ "/user.slice/user-4294967296.slice/x", false, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		const struct cgroup_path path = read_path(cases[i].path);
+
+		assert_int_equal(path.has_owner, cases[i].has_owner);
+		assert_int_equal(path.owner, cases[i].owner);
+	}
+}
+
 static void jobs_of_slurm_are_told(void **state)
 {
 	static const struct {
@@ -314,6 +340,7 @@ int main(void)
 		cmocka_unit_test(the_innermost_container_and_the_outermost_pod_count),
 		cmocka_unit_test(machines_have_names),
 		cmocka_unit_test(units_are_told_by_the_last_component_that_names_one),
+		cmocka_unit_test(the_outermost_slice_of_a_user_says_whose_it_is),
 		cmocka_unit_test(jobs_of_slurm_are_told),
 		cmocka_unit_test(of_version_1_the_longest_of_three_counts),
 		cmocka_unit_test(strange_bytes_become_text),

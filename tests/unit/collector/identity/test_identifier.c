@@ -119,7 +119,63 @@ static size_t pods(const struct fixture *fixture)
 
 /* ---- without Kubernetes ---- */
 
-static void a_process_in_no_container_has_no_labels(void **state)
+#define STORAGE "/users/ada/.local/share/containers/storage/overlay-containers/containers.json"
+#define STATUS  "Name:\tpython3\nUid:\t1000\t0\t0\t0\nGid:\t1000\t1\t1\t1\n"
+#define USERS   "root:x:0:0::/root:/bin/sh\nada:x:1000:1000::/users/ada:/bin/sh\n"
+
+static void a_process_of_a_user_has_the_users_name(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process_identity identity;
+
+	machine_put_file(fixture->proc, "/42/cgroup",
+	                 "0::/user.slice/user-1000.slice/session-3.scope\n");
+	machine_put_file(fixture->proc, "/42/status", STATUS);
+	open_identifier(fixture, "", NULL);
+	identity = identify(fixture);
+	assert_label(&identity, IDENTITY_USER, "1000"); /* no such account */
+	machine_put_file(fixture->root, "/etc/passwd", USERS);
+	identity = identify(fixture);
+	assert_label(&identity, IDENTITY_USER, "ada");
+	assert_label(&identity, IDENTITY_UNIT, "");
+}
+
+/* Root of the container is the user; the name stands in the user's home. */
+static void a_rootless_container_has_its_users_names(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process_identity identity;
+
+	machine_put_file(fixture->proc, "/42/cgroup",
+	                 "0::/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID
+	                 ".scope/container\n");
+	machine_put_file(fixture->proc, "/42/status", STATUS);
+	machine_put_file(fixture->proc, "/1/mounts", "/dev/sda1 / ext4 rw 0 0\n");
+	machine_put_file(fixture->root, "/etc/passwd", USERS);
+	machine_put_file(fixture->root, STORAGE, "[{\"id\":\"" ID "\",\"names\":[\"llm\"]}]");
+	open_identifier(fixture, "", NULL);
+	identity = identify(fixture);
+	assert_string_equal(identity.service_name.text, "llm");
+	assert_label(&identity, IDENTITY_RUNTIME_CONTAINER, "llm");
+	assert_label(&identity, IDENTITY_USER, "ada");
+}
+
+static void a_process_of_a_pod_is_no_users(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process_identity identity;
+
+	machine_put_file(fixture->proc, "/42/cgroup", POD_GROUP);
+	machine_put_file(fixture->proc, "/42/status", STATUS);
+	machine_put_file(fixture->root, "/etc/passwd", USERS);
+	machine_put_file(fixture->root, BUNDLE, ANNOTATIONS);
+	open_identifier(fixture, "", NULL);
+	identity = identify(fixture);
+	assert_label(&identity, IDENTITY_POD, "llm-7d-x");
+	assert_label(&identity, IDENTITY_USER, "");
+}
+
+static void a_process_in_no_container_has_no_labels_but_its_unit(void **state)
 {
 	struct fixture *fixture = *state;
 	struct process_identity identity;
@@ -130,7 +186,7 @@ static void a_process_in_no_container_has_no_labels(void **state)
 	assert_false(identity.is_late);
 	assert_string_equal(identity.service_name.text, "ollama");
 	for (int i = 0; i < IDENTITY_LABEL_COUNT; i++)
-		assert_label(&identity, (enum identity_label)i, "");
+		assert_label(&identity, (enum identity_label)i, i == IDENTITY_UNIT ? "ollama" : "");
 	assert_false(identifier_counts(fixture->identifier).has_watch);
 }
 
@@ -324,8 +380,13 @@ static void the_environment_of_a_pod_says_where_the_server_is(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_process_in_no_container_has_no_labels, set_up,
+		cmocka_unit_test_setup_teardown(
+			a_process_in_no_container_has_no_labels_but_its_unit, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_process_of_a_user_has_the_users_name, set_up,
 		                                tear_down),
+		cmocka_unit_test_setup_teardown(a_rootless_container_has_its_users_names, set_up,
+		                                tear_down),
+		cmocka_unit_test_setup_teardown(a_process_of_a_pod_is_no_users, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_container_of_docker_has_its_name, set_up,
 		                                tear_down),
 		cmocka_unit_test_setup_teardown(a_node_is_told_or_is_what_the_machine_is_called,

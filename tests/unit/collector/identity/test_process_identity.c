@@ -59,6 +59,7 @@ static struct process_identity make(const struct known *known)
 			.pod_container = &known->container,
 			.pod = known->has_pod ? &known->pod : NULL,
 			.node = "aks-gpu-0",
+			.user = STR("ada"),
 		},
 		&identity);
 	return identity;
@@ -114,11 +115,17 @@ static void names_that_say_nothing_are_passed_over(void **state)
 static void every_label_has_its_value(void **state)
 {
 	static const char *const values[IDENTITY_LABEL_COUNT] = {
-		[IDENTITY_NAMESPACE] = "prod",          [IDENTITY_POD] = "llm-7d4b9c-x2x5z",
-		[IDENTITY_CONTAINER] = "train",         [IDENTITY_NODE] = "aks-gpu-0",
-		[IDENTITY_OWNER_KIND] = "Deployment",   [IDENTITY_OWNER_NAME] = "llm",
-		[IDENTITY_RUNTIME_CONTAINER] = "train", [IDENTITY_CONTAINER_ID] = "a1b2c3d4e5f6",
+		[IDENTITY_NAMESPACE] = "prod",
+		[IDENTITY_POD] = "llm-7d4b9c-x2x5z",
+		[IDENTITY_CONTAINER] = "train",
+		[IDENTITY_NODE] = "aks-gpu-0",
+		[IDENTITY_OWNER_KIND] = "Deployment",
+		[IDENTITY_OWNER_NAME] = "llm",
+		[IDENTITY_RUNTIME_CONTAINER] = "train",
+		[IDENTITY_CONTAINER_ID] = "a1b2c3d4e5f6",
 		[IDENTITY_SLURM_JOB] = "4711",
+		[IDENTITY_UNIT] = "trainer",
+		[IDENTITY_USER] = "ada",
 	};
 	const struct known known = know_all();
 	const struct process_identity identity = make(&known);
@@ -127,6 +134,16 @@ static void every_label_has_its_value(void **state)
 	for (size_t i = 0; i < IDENTITY_LABEL_COUNT; i++)
 		assert_string_equal(identity.labels[i].text, values[i]);
 	assert_string_equal(identity.comm.text, "pt_main_thread");
+}
+
+/* A series would be another one after each login. */
+static void a_login_is_no_unit(void **state)
+{
+	struct known known = know_all();
+
+	(void)state;
+	known.sight.cgroup.is_login = true;
+	assert_string_equal(make(&known).labels[IDENTITY_UNIT].text, "");
 }
 
 /* As the published dashboard asks for them: profiles and metrics differ in one letter. */
@@ -142,6 +159,8 @@ static void labels_are_named_as_dashboards_ask_for_them(void **state)
 		[IDENTITY_RUNTIME_CONTAINER] = { "runtime_containerName", "" },
 		[IDENTITY_CONTAINER_ID] = { "container_id", "" },
 		[IDENTITY_SLURM_JOB] = { "slurm_job_id", "" },
+		[IDENTITY_UNIT] = { "systemd_unit", "" },
+		[IDENTITY_USER] = { "user", "" },
 	};
 
 	(void)state;
@@ -224,6 +243,7 @@ int main(void)
 		cmocka_unit_test(the_rules_count_in_their_order),
 		cmocka_unit_test(names_that_say_nothing_are_passed_over),
 		cmocka_unit_test(every_label_has_its_value),
+		cmocka_unit_test(a_login_is_no_unit),
 		cmocka_unit_test(labels_are_named_as_dashboards_ask_for_them),
 		cmocka_unit_test(each_source_of_a_pod_will_do),
 		cmocka_unit_test(a_container_is_called_as_its_engine_calls_it),

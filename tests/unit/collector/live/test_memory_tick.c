@@ -184,11 +184,17 @@ static void what_a_process_did_before_its_end_is_published(void **state)
 static void labels_of_a_container_stand_on_every_series(void **state)
 {
 	static const char *const values[IDENTITY_LABEL_COUNT] = {
-		[IDENTITY_NAMESPACE] = "prod",        [IDENTITY_POD] = "llm-0",
-		[IDENTITY_CONTAINER] = "train",       [IDENTITY_NODE] = "n1",
-		[IDENTITY_OWNER_KIND] = "Deployment", [IDENTITY_OWNER_NAME] = "llm",
-		[IDENTITY_RUNTIME_CONTAINER] = "r",   [IDENTITY_CONTAINER_ID] = "a1b2c3d4e5f6",
+		[IDENTITY_NAMESPACE] = "prod",
+		[IDENTITY_POD] = "llm-0",
+		[IDENTITY_CONTAINER] = "train",
+		[IDENTITY_NODE] = "n1",
+		[IDENTITY_OWNER_KIND] = "Deployment",
+		[IDENTITY_OWNER_NAME] = "llm",
+		[IDENTITY_RUNTIME_CONTAINER] = "r",
+		[IDENTITY_CONTAINER_ID] = "a1b2c3d4e5f6",
 		[IDENTITY_SLURM_JOB] = "17",
+		[IDENTITY_UNIT] = "u",
+		[IDENTITY_USER] = "ada",
 	};
 	struct fixture *fixture = *state;
 	const struct cuda_event event = alloc_event(0x1000, 100);
@@ -205,7 +211,8 @@ static void labels_of_a_container_stand_on_every_series(void **state)
 		"hostname=\"box\", k8s_containerName=\"train\", k8s_namespace=\"prod\", "
 		"k8s_node=\"n1\", k8s_owner_kind=\"Deployment\", k8s_owner_name=\"llm\", "
 		"k8s_podName=\"llm-0\", pid=\"100\", proc_comm=\"worker\", "
-		"runtime_containerName=\"r\", service_name=\"worker-gpu\", slurm_job_id=\"17\"}",
+		"runtime_containerName=\"r\", service_name=\"worker-gpu\", slurm_job_id=\"17\", "
+		"systemd_unit=\"u\", user=\"ada\"}",
 		"alloc_space"));
 	assert_non_null(note_of(
 		fixture,
@@ -213,7 +220,8 @@ static void labels_of_a_container_stand_on_every_series(void **state)
 		"container_id=\"a1b2c3d4e5f6\", hostname=\"box\", k8s_containerName=\"train\", "
 		"k8s_namespace=\"prod\", k8s_node=\"n1\", k8s_owner_kind=\"Deployment\", "
 		"k8s_owner_name=\"llm\", k8s_podName=\"llm-0\", proc_comm=\"worker\", "
-		"runtime_containerName=\"r\", service_name=\"worker\", slurm_job_id=\"17\"}",
+		"runtime_containerName=\"r\", service_name=\"worker\", slurm_job_id=\"17\", "
+		"systemd_unit=\"u\", user=\"ada\"}",
 		"malloc"));
 }
 
