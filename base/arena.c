@@ -305,6 +305,32 @@ bool arena_grow(struct arena *arena, void **array, size_t element_size, size_t *
 	return true;
 }
 
+bool arena_reserve(struct arena *arena, void **array, size_t element_size, size_t count,
+                   size_t more, size_t *capacity)
+{
+	size_t wanted = *capacity + *capacity / 2;
+	size_t least;
+	size_t bytes;
+	void *grown;
+
+	if (__builtin_add_overflow(count, more, &least)) {
+		arena->overflowed = true;
+		return false;
+	}
+	if (wanted < least)
+		wanted = least;
+	if (__builtin_mul_overflow(wanted, element_size, &bytes)) {
+		arena->overflowed = true;
+		return false;
+	}
+	grown = arena_resize(arena, *array, *capacity * element_size, bytes);
+	if (!grown)
+		return false;
+	*array = grown;
+	*capacity = wanted;
+	return true;
+}
+
 bool arena_overflowed(const struct arena *arena)
 {
 	return arena->overflowed;

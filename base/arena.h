@@ -86,3 +86,15 @@ int arena_error(const struct arena *arena, struct error *err);
 	 arena_grow((arena), (void **)&(array), sizeof(*(array)), &(capacity)))
 
 bool arena_grow(struct arena *arena, void **array, size_t element_size, size_t *capacity);
+
+/*
+ * Room for `more` elements behind `count`, at once: what grows in leaps. It grows by half,
+ * or to what is asked for.
+ */
+#define ARENA_RESERVE(arena, array, count, more, capacity)                            \
+	((capacity) - (count) >= (more) ||                                            \
+	 arena_reserve((arena), (void **)&(array), sizeof(*(array)), (count), (more), \
+	               &(capacity)))
+
+bool arena_reserve(struct arena *arena, void **array, size_t element_size, size_t count,
+                   size_t more, size_t *capacity);

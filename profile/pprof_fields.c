@@ -24,24 +24,6 @@ uint32_t pprof_long_id(struct pprof_fields *fields, uint64_t id)
 	return *value;
 }
 
-bool pprof_grow(struct arena *arena, void **array, size_t size, size_t count, size_t more,
-                size_t *capacity)
-{
-	size_t wanted = *capacity + *capacity / 2;
-	void *grown;
-
-	if (*capacity - count >= more)
-		return true;
-	if (wanted < count + more)
-		wanted = count + more;
-	grown = arena_resize(arena, *array, *capacity * size, wanted * size);
-	if (!grown)
-		return false;
-	*array = grown;
-	*capacity = wanted;
-	return true;
-}
-
 /* ---- locations, functions, mappings, types ---- */
 
 static bool read_line(struct pprof_fields *fields, struct span in)

@@ -64,10 +64,5 @@ static inline uint32_t short_id(struct pprof_fields *fields, uint64_t id)
 }
 
 /* Room for `more` elements behind `count`. */
-bool pprof_grow(struct arena *arena, void **array, size_t size, size_t count, size_t more,
-                size_t *capacity);
-
-#define PPROF_ROOM(fields, array, count, more, capacity)                                   \
-	((capacity) - (count) >= (more) ||                                                 \
-	 pprof_grow((fields)->arena, (void **)&(array), sizeof(*(array)), (count), (more), \
-	            &(capacity)))
+#define PPROF_ROOM(fields, array, count, more, capacity) \
+	ARENA_RESERVE((fields)->arena, array, count, more, capacity)

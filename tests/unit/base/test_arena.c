@@ -158,6 +158,26 @@ static void an_array_grows_element_by_element(void **state)
 		assert_int_equal(numbers[i], i);
 }
 
+static void room_for_many_comes_at_once(void **state)
+{
+	CLEANUP(arena_freep) struct arena *arena = arena_new(1 << 20, NULL);
+	uint32_t *array = NULL;
+	size_t capacity = 0;
+
+	(void)state;
+	assert_true(ARENA_RESERVE(arena, array, 0, 1000, capacity));
+	assert_int_equal(capacity, 1000);
+	array[999] = 7;
+	assert_true(ARENA_RESERVE(arena, array, 1000, 1, capacity));
+	assert_int_equal(capacity, 1500);
+	assert_int_equal(array[999], 7);
+	assert_true(ARENA_RESERVE(arena, array, 1000, 500, capacity));
+	assert_int_equal(capacity, 1500);
+	assert_false(ARENA_RESERVE(arena, array, 1000, SIZE_MAX - 10, capacity));
+	assert_true(arena_overflowed(arena));
+	assert_int_equal(capacity, 1500);
+}
+
 static void copies_end_with_a_nul(void **state)
 {
 	CLEANUP(arena_freep) struct arena *arena = arena_new(1 << 20, NULL);
@@ -184,6 +204,7 @@ int main(void)
 		cmocka_unit_test(the_newest_grows_and_others_move),
 		cmocka_unit_test(what_is_undone_can_be_had_again),
 		cmocka_unit_test(an_array_grows_element_by_element),
+		cmocka_unit_test(room_for_many_comes_at_once),
 		cmocka_unit_test(copies_end_with_a_nul),
 	};
 
