@@ -25,10 +25,18 @@ void wire_put_bytes(struct strbuf *out, uint32_t field, struct str bytes)
 	strbuf_add_str(out, bytes);
 }
 
-void wire_put_double(struct strbuf *out, uint32_t field, double value)
+void wire_put_fixed64(struct strbuf *out, uint32_t field, uint64_t value)
 {
 	put_key(out, field, WIRE_FIXED64);
 	strbuf_add(out, &value, sizeof(value));
+}
+
+void wire_put_double(struct strbuf *out, uint32_t field, double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	wire_put_fixed64(out, field, bits);
 }
 
 size_t wire_begin(struct strbuf *out, uint32_t field)

@@ -109,6 +109,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "fixed fields are read
 void wire_put_varint(struct strbuf *out, uint64_t number);
 void wire_put_uint(struct strbuf *out, uint32_t field, uint64_t value);
 void wire_put_bytes(struct strbuf *out, uint32_t field, struct str bytes);
+void wire_put_fixed64(struct strbuf *out, uint32_t field, uint64_t value);
 void wire_put_double(struct strbuf *out, uint32_t field, double value);
 
 /*

@@ -3,8 +3,12 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "base/thread_own.h"
+
+#define FIRST_RATIO  16 /* a guess at what messages shrink by, and some */
+#define SMALLEST_TRY 4096
 
 static void *make_compression(void)
 {
@@ -80,4 +84,53 @@ int zstd_unpack(struct str frame, size_t limit_bytes, struct arena *arena, struc
 		                 length, size);
 	*out = str_make(to, length);
 	return 0;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* How many bytes to try first: what the first frame says, if that can be so. */
+static size_t first_try(struct str bytes, size_t limit)
+{
+	const unsigned long long declared = ZSTD_getFrameContentSize(bytes.data, bytes.length);
+	const size_t likely = bytes.length > limit / FIRST_RATIO
+	                              ? limit
+	                              : smaller(bytes.length * FIRST_RATIO + SMALLEST_TRY, limit);
+
+	if (declared == ZSTD_CONTENTSIZE_UNKNOWN || declared == ZSTD_CONTENTSIZE_ERROR ||
+	    declared == 0 || declared > likely)
+		return likely;
+	return (size_t)declared;
+}
+
+int zstd_inflate(struct str bytes, size_t limit_bytes, struct arena *arena, struct str *out,
+                 struct error *err)
+{
+	size_t room = first_try(bytes, limit_bytes);
+
+	if (bytes.length == 0)
+		return error_set(err, ERROR_INVALID, "no zstd data");
+	for (;;) {
+		char *to = arena_alloc_raw(arena, room);
+		size_t length;
+
+		if (!to)
+			return arena_error(arena, err);
+		length = ZSTD_decompressDCtx(thread_own_get(&decompressions), to, room, bytes.data,
+		                             bytes.length);
+		if (!ZSTD_isError(length)) {
+			*out = str_make(arena_resize(arena, to, room, length), length);
+			return 0;
+		}
+		arena_undo(arena, to, room);
+		if (ZSTD_getErrorCode(length) != ZSTD_error_dstSize_tooSmall)
+			return error_set(err, ERROR_INVALID, "zstd data is damaged or cut: %s",
+			                 ZSTD_getErrorName(length));
+		if (room == limit_bytes)
+			return error_set(err, ERROR_TOO_LARGE,
+			                 "zstd data inflates to more than %zu bytes", limit_bytes);
+		room = room > limit_bytes / 2 ? limit_bytes : room * 2;
+	}
 }

@@ -16,6 +16,11 @@ static const unsigned char hello[] = { 0x28, 0xb5, 0x2f, 0xfd, 0x24, 0x14, 0x75,
 	                               0x40, 0x68, 0x65, 0x6c, 0x6c, 0x6f, 0x2c, 0x20, 0x0a,
 	                               0x01, 0x00, 0xe2, 0x8a, 0x11, 0x21, 0x69, 0x9d, 0x87 };
 
+/* The same from a pipe: without its size, as senders that stream write frames. */
+static const unsigned char streamed[] = { 0x28, 0xb5, 0x2f, 0xfd, 0x04, 0x58, 0x75, 0x00, 0x00,
+	                                  0x40, 0x68, 0x65, 0x6c, 0x6c, 0x6f, 0x2c, 0x20, 0x0a,
+	                                  0x01, 0x00, 0xe2, 0x8a, 0x11, 0x21, 0x69, 0x9d, 0x87 };
+
 #define HELLO STR("hello, hello, hello\n")
 
 static int unpack(struct str frame, size_t limit, struct str *out, struct error *err,
@@ -136,6 +141,87 @@ static void a_buffer_that_is_too_small_is_told(void **state)
 	strbuf_fini(&frame);
 }
 
+static int inflate(const struct strbuf *bytes, size_t limit, struct arena *arena, struct str *out,
+                   struct error *err)
+{
+	*err = (struct error){ 0 };
+	return zstd_inflate(strbuf_view(bytes), limit, arena, out, err);
+}
+
+static void frames_of_any_kind_are_one_stream(void **state)
+{
+	CLEANUP(arena_freep) struct arena *arena = arena_new(MIB, NULL);
+	CLEANUP(strbuf_fini) struct strbuf bytes;
+	struct error err;
+	struct str out;
+
+	(void)state;
+	strbuf_init(&bytes, MIB);
+	strbuf_add(&bytes, streamed, sizeof(streamed));
+	assert_int_equal(inflate(&bytes, HELLO.length, arena, &out, &err), 0);
+	assert_true(str_equal(out, HELLO));
+	strbuf_add(&bytes, hello, sizeof(hello));
+	assert_int_equal(inflate(&bytes, MIB, arena, &out, &err), 0);
+	assert_true(str_equal(out, STR("hello, hello, hello\nhello, hello, hello\n")));
+}
+
+static void no_more_is_inflated_than_the_limit(void **state)
+{
+	static const char zeros[(size_t)8 << 20];
+	CLEANUP(arena_freep) struct arena *arena = arena_new(64 * MIB, NULL);
+	CLEANUP(strbuf_fini) struct strbuf bytes;
+	struct error err;
+	struct str out;
+
+	(void)state;
+	strbuf_init(&bytes, MIB);
+	zstd_pack(str_make(zeros, sizeof(zeros)), 3, &bytes);
+	assert_int_equal(inflate(&bytes, sizeof(zeros) - 1, arena, &out, &err), -1);
+	assert_int_equal(err.code, ERROR_TOO_LARGE);
+	assert_true(arena_used(arena) < sizeof(zeros) + MIB);
+	assert_int_equal(inflate(&bytes, sizeof(zeros), arena, &out, &err), 0);
+	assert_true(str_equal(out, str_make(zeros, sizeof(zeros))));
+}
+
+static void a_size_that_is_only_claimed_takes_no_memory(void **state)
+{
+	/* one segment, content of 2^40 bytes, and nothing behind the head */
+	static const unsigned char lie[] = { 0x28, 0xb5, 0x2f, 0xfd, 0xe0, 0, 0, 0, 0, 0, 1, 0, 0 };
+	CLEANUP(arena_freep) struct arena *arena = arena_new(MIB, NULL);
+	CLEANUP(strbuf_fini) struct strbuf bytes;
+	struct error err;
+	struct str out;
+
+	(void)state;
+	strbuf_init(&bytes, MIB);
+	strbuf_add(&bytes, lie, sizeof(lie));
+	assert_int_equal(inflate(&bytes, (size_t)1 << 41, arena, &out, &err), -1);
+	assert_int_equal(err.code, ERROR_INVALID);
+	assert_true(arena_used(arena) < MIB / 4);
+}
+
+static void what_is_no_stream_is_invalid(void **state)
+{
+	CLEANUP(arena_freep) struct arena *arena = arena_new(MIB, NULL);
+	CLEANUP(strbuf_fini) struct strbuf bytes;
+	struct error err;
+	struct str out;
+
+	(void)state;
+	strbuf_init(&bytes, MIB);
+	for (size_t length = 0; length < sizeof(streamed); length++) {
+		strbuf_reset(&bytes);
+		strbuf_add(&bytes, streamed, length);
+		assert_int_equal(inflate(&bytes, MIB, arena, &out, &err), -1);
+		assert_int_equal(err.code, ERROR_INVALID);
+	}
+	strbuf_reset(&bytes);
+	strbuf_add(&bytes, streamed, sizeof(streamed));
+	strbuf_add_text(&bytes, "and more");
+	assert_int_equal(inflate(&bytes, MIB, arena, &out, &err), -1);
+	assert_int_equal(err.code, ERROR_INVALID);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -145,6 +231,10 @@ int main(void)
 		cmocka_unit_test(a_frame_past_the_limit_is_refused_before_any_work),
 		cmocka_unit_test(a_frame_without_its_size_is_refused),
 		cmocka_unit_test(a_buffer_that_is_too_small_is_told),
+		cmocka_unit_test(frames_of_any_kind_are_one_stream),
+		cmocka_unit_test(no_more_is_inflated_than_the_limit),
+		cmocka_unit_test(a_size_that_is_only_claimed_takes_no_memory),
+		cmocka_unit_test(what_is_no_stream_is_invalid),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
