@@ -1,0 +1,90 @@
+#include "formats/otlp_profile.h"
+
+#include "formats/otlp_wire.h"
+
+/* A message that comes twice is merged: later fields win. */
+static int read_value_type(struct str bytes, struct otlp_value_type *type, struct error *err)
+{
+	struct wire_reader reader = wire_reader(bytes);
+	struct wire_field field;
+	int more;
+
+	while ((more = wire_next(&reader, &field)) > 0) {
+		if (field.number > 2)
+			continue;
+		if (field.type != WIRE_VARINT)
+			return otlp_malformed(err, "ValueType");
+		*(field.number == 1 ? &type->type : &type->unit) = field.value;
+	}
+	return more < 0 ? otlp_malformed(err, "ValueType") : 0;
+}
+
+static int add_sample_type(struct otlp_profile *profile, struct str bytes, struct error *err)
+{
+	if (profile->sample_type_count == OTLP_SAMPLE_TYPES_MAX)
+		return error_set(err, ERROR_INVALID, "a profile has more than %d sample types",
+		                 OTLP_SAMPLE_TYPES_MAX);
+	return read_value_type(bytes, &profile->sample_types[profile->sample_type_count++], err);
+}
+
+static int take_message(struct otlp_profile *profile, unsigned meaning, struct str bytes,
+                        struct error *err)
+{
+	switch (meaning) {
+	case OTLP_PROFILE_SAMPLE_TYPE:
+		profile->sample_type_count = 1;
+		return read_value_type(bytes, &profile->sample_types[0], err);
+	case OTLP_PROFILE_SAMPLE_TYPES:
+		return add_sample_type(profile, bytes, err);
+	case OTLP_PROFILE_PERIOD_TYPE:
+		profile->has_period_type = true;
+		return read_value_type(bytes, &profile->period_type, err);
+	case OTLP_PROFILE_SAMPLE:
+		profile->sample_count++;
+		return 0;
+	case OTLP_PROFILE_LOCATION_INDICES:
+	case OTLP_PROFILE_OTHER:
+		return 0;
+	default:
+		return otlp_malformed(err, "Profile");
+	}
+}
+
+static int take_number(struct otlp_profile *profile, unsigned meaning, uint64_t number,
+                       struct error *err)
+{
+	switch (meaning) {
+	case OTLP_PROFILE_TIME:
+		profile->time = number;
+		return 0;
+	case OTLP_PROFILE_DURATION:
+		profile->duration = number;
+		return 0;
+	case OTLP_PROFILE_PERIOD:
+		profile->period = (int64_t)number;
+		return 0;
+	case OTLP_PROFILE_LOCATION_INDICES:
+	case OTLP_PROFILE_OTHER:
+		return 0;
+	default:
+		return otlp_malformed(err, "Profile");
+	}
+}
+
+int otlp_profile_read(const struct otlp_layout *layout, struct str message,
+                      struct otlp_profile *out, struct error *err)
+{
+	struct wire_reader reader = wire_reader(message);
+	struct wire_field field;
+	int more;
+
+	*out = (struct otlp_profile){ .message = message };
+	while ((more = wire_next(&reader, &field)) > 0) {
+		const unsigned meaning = otlp_meaning(layout->profile, field.number);
+
+		if (field.type == WIRE_BYTES ? take_message(out, meaning, field.bytes, err) < 0
+		                             : take_number(out, meaning, field.value, err) < 0)
+			return -1;
+	}
+	return more < 0 ? otlp_malformed(err, "Profile") : 0;
+}
