@@ -2,8 +2,6 @@
 
 #include "base/json.h"
 
-#define RETRY_AFTER_S "1" /* a guess: a commit interval and some */
-
 static const struct {
 	const char *name;
 	int status;
@@ -64,7 +62,7 @@ void error_json_connect(const struct error *err, struct http_response *response)
 	response->failure = *err;
 	http_response_header(response, "Content-Type", STR("application/json"));
 	if (err->code == ERROR_UNAVAILABLE)
-		http_response_header(response, "Retry-After", STR(RETRY_AFTER_S));
+		http_response_header(response, "Retry-After", STR(ERROR_RETRY_AFTER));
 	write_error(error_connect_name(err->code), err->message, &response->body);
 }
 
@@ -104,7 +102,7 @@ void error_json_plain(int status, const char *message, struct http_response *res
 	http_response_header(response, "Content-Type", STR("application/json"));
 	http_response_header(response, "X-Content-Type-Options", STR("nosniff"));
 	if (status == 503)
-		http_response_header(response, "Retry-After", STR(RETRY_AFTER_S));
+		http_response_header(response, "Retry-After", STR(ERROR_RETRY_AFTER));
 	write_error(plain_name(status), message, &response->body);
 	strbuf_add_byte(&response->body, '\n');
 }

@@ -7,6 +7,9 @@
 
 #include "api/http_message.h"
 
+/* Seconds, in the header Retry-After of a 503. */
+#define ERROR_RETRY_AFTER "1" /* a guess: a commit interval and some */
+
 /* "invalid_argument" and the like. */
 const char *error_connect_name(enum error_code code);
 

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "collector/live/memory_tick.h"
 #include "collector/python/python_stack.h"
+#include "formats/otlp_layout.h"
 #include "profile/profile_type.h"
 #include "server/collector_identity.h"
 #include "storage/sqlite_store.h"
@@ -61,6 +62,15 @@ static const struct word mallocs[] = {
 	{ NULL, 0 },
 };
 
+static const struct word revisions[] = {
+	{ "auto", OTLP_REVISION_COUNT },
+	{ "1.5", OTLP_1_5 },
+	{ "1.7", OTLP_1_7 },
+	{ "1.9", OTLP_1_9 },
+	{ "1.10", OTLP_1_10 },
+	{ NULL, 0 },
+};
+
 static const struct {
 	const char *name;
 	const struct word *words; /* or NULL */
@@ -80,6 +90,7 @@ static const struct {
 	[OPTION_INTERNALS] = { "mark|drop", internals },
 	[OPTION_KUBERNETES] = { "auto|off", kubernetes },
 	[OPTION_MALLOC] = { "all|strict|off", mallocs },
+	[OPTION_REVISION] = { "auto|1.5|1.7|1.9|1.10", revisions },
 };
 
 const char *option_type_name(enum option_type type)
