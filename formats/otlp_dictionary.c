@@ -56,8 +56,10 @@ static int allocate(const struct run *run, struct arena *arena, struct error *er
 		struct otlp_entries *entries = &run->dictionary->tables[table];
 
 		entries->places = arena_array_raw(arena, run->counts[table], sizeof(uint32_t));
-		if (!entries->places)
-			return arena_error(arena, err);
+		if (!entries->places) {
+			(void)arena_error(arena, err);
+			return -1;
+		}
 	}
 	return 0;
 }

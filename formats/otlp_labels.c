@@ -173,7 +173,7 @@ static int make_link(struct otlp_labels *labels, uint64_t index, uint32_t *out_p
 int otlp_labels_add_link(struct otlp_labels *labels, uint64_t index, struct error *err)
 {
 	const struct otlp_symbols *symbols = labels->symbols;
-	uint32_t place;
+	uint32_t place = 0;
 
 	if ((index >= symbols->dictionary->tables[OTLP_LINKS].count ||
 	     !otlp_place_find(&symbols->places[OTLP_LINKS], index, &place)) &&

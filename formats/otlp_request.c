@@ -155,7 +155,7 @@ static int add_all_samples(const struct decoder *decoder, struct otlp_samples *s
 
 	while (wire_next(&reader, &field) > 0)
 		if (otlp_meaning(decoder->layout->profile, field.number) == OTLP_PROFILE_SAMPLE &&
-		    otlp_samples_add(samples, field.bytes, err) < 0)
+		    field.type == WIRE_BYTES && otlp_samples_add(samples, field.bytes, err) < 0)
 			return -1;
 	return 0; /* otlp_profile_read() saw that it is well formed */
 }

@@ -333,7 +333,7 @@ int otlp_samples_add(struct otlp_samples *samples, struct str message, struct er
 	struct profile *profile = samples->profile;
 	const size_t types = profile->sample_type_count;
 	struct sample sample = { .first_label = profile->label_count };
-	struct otlp_run run;
+	struct otlp_run run = { 0 };
 
 	samples->input->samples_sent++;
 	if (!takes_more(samples))

@@ -73,7 +73,7 @@ static int look_at_attribute(struct otlp_services *services, uint64_t index, uin
 {
 	struct label attribute;
 	struct str entry;
-	uint32_t id;
+	uint32_t id = 0;
 
 	if (otlp_dictionary_entry(services->dictionary, OTLP_ATTRIBUTES, index, &entry, err) < 0)
 		return -1;
@@ -164,7 +164,8 @@ static int add_samples(struct otlp_services *services, struct str message, struc
 		uint32_t id = 0;
 		uint32_t place = 0;
 
-		if (otlp_meaning(services->layout->profile, field.number) != OTLP_PROFILE_SAMPLE)
+		if (otlp_meaning(services->layout->profile, field.number) != OTLP_PROFILE_SAMPLE ||
+		    field.type != WIRE_BYTES)
 			continue;
 		if (find_id(services, field.bytes, &id, err) < 0 ||
 		    find_service(services, id, &place, err) < 0)

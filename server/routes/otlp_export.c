@@ -43,8 +43,10 @@ static int decode(struct exchange *exchange, const struct otlp_export *request,
 	struct str message = request->message;
 
 	if (request->encoding == OTLP_JSON &&
-	    otlp_json_read(request->message, exchange->arena, &message, &options.layout, err) < 0)
-		return error_context(err, "Failed to parse JSON request");
+	    otlp_json_read(request->message, exchange->arena, &message, &options.layout, err) < 0) {
+		(void)error_context(err, "Failed to parse JSON request");
+		return -1;
+	}
 	return otlp_request_decode(message, &options, exchange->arena, out, err);
 }
 
@@ -100,7 +102,7 @@ static enum exchange_state store(struct exchange *exchange, const struct otlp_ex
 
 enum exchange_state otlp_export(struct exchange *exchange, const struct otlp_export *request)
 {
-	struct otlp_request decoded;
+	struct otlp_request decoded = { 0 };
 	struct error err = { 0 };
 
 	if (decode(exchange, request, &decoded, &err) < 0)
