@@ -31,6 +31,7 @@ struct oom_report {
 	uint64_t start_ns;
 	uint64_t time_ns; /* of the event */
 	int64_t unix_ns;
+	int64_t begun_mono_ns;
 	int64_t due_mono_ns;
 	uint64_t requested_bytes;
 	enum cuda_class memory_class;
@@ -193,6 +194,7 @@ static void begin(struct oom_reports *reports, struct gpu_process *process,
                   const struct cuda_event *event, uint32_t stack, int64_t unix_ns)
 {
 	struct oom_report *report = &reports->pending[reports->count];
+	const int64_t now_mono_ns = clock_mono_ns();
 
 	if (!may_begin(reports, process, event)) {
 		reports->counts.limited++;
@@ -203,7 +205,8 @@ static void begin(struct oom_reports *reports, struct gpu_process *process,
 		.start_ns = process->start_ns,
 		.time_ns = event->time_ns,
 		.unix_ns = unix_ns,
-		.due_mono_ns = clock_mono_ns() + OOM_RECOVERY_NS,
+		.begun_mono_ns = now_mono_ns,
+		.due_mono_ns = now_mono_ns + OOM_RECOVERY_NS,
 		.requested_bytes = event->bytes,
 		.memory_class = gpu_account_class_of(event),
 		.device = gpu_account_device_of(&process->account, event),
@@ -260,8 +263,13 @@ static void see_device(const struct oom_reports *reports, struct oom_report *rep
 
 void oom_reports_see_devices(struct oom_reports *reports)
 {
-	for (size_t i = 0; reports->devices && i < reports->count; i++)
-		if (!reports->pending[i].has_seen_devices)
+	const struct device_picture *picture =
+		reports->devices ? device_books_picture(reports->devices) : NULL;
+
+	/* one that was being read at the call may be of before it */
+	for (size_t i = 0; picture && i < reports->count; i++)
+		if (!reports->pending[i].has_seen_devices &&
+		    picture->begun_mono_ns >= reports->pending[i].begun_mono_ns)
 			see_device(reports, &reports->pending[i]);
 }
 

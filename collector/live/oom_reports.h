@@ -9,8 +9,8 @@
  *          try again), and the report is due: one profile of the call, and one of what
  *          each process held (gpu_memory_peak, reason="oom"), all with the time of the
  *          failed call. A report waits for processes whose names are late.
- *          What the device has is of the first picture after the failed call, if one comes
- *          within that second. Processes that are on another device for certain are left
+ *          What the device has is of the first picture that was begun after the failed
+ *          call, if one comes within that second. Processes that are on another device for certain are left
  *          out.
  *          A storm costs no more than OOM_PENDING_MAX copies at a time and OOM_MINUTE_MAX
  *          reports a minute; what is not reported is counted, and stands among the failed

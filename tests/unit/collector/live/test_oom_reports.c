@@ -253,12 +253,13 @@ static void its_stacks_outlive_a_tick_that_throws_others_away(void **state)
 	                    "step");
 }
 
-/* The devices say this, and those who ran then know where they are. */
-static void see_devices(struct fixture *fixture, struct device_books *devices, uint64_t used_bytes,
-                        uint32_t tgid_on_b)
+/* The devices, asked then, say this, and those who ran then know where they are. */
+static void see_picture(struct fixture *fixture, struct device_books *devices, uint64_t used_bytes,
+                        uint32_t tgid_on_b, int64_t begun_mono_ns)
 {
 	struct device_picture *picture = mem_zalloc(1, sizeof(*picture));
 
+	picture->begun_mono_ns = begun_mono_ns;
 	picture->mono_ns = clock_mono_ns();
 	picture->device_count = 2;
 	picture->devices[0] = (struct device_reading){ .uuid = "GPU-a",
@@ -276,6 +277,12 @@ static void see_devices(struct fixture *fixture, struct device_books *devices, u
 	device_books_settle(devices, fixture->processes);
 	memory_tick_see_devices(fixture->tick);
 	free(picture);
+}
+
+static void see_devices(struct fixture *fixture, struct device_books *devices, uint64_t used_bytes,
+                        uint32_t tgid_on_b)
+{
+	see_picture(fixture, devices, used_bytes, tgid_on_b, clock_mono_ns());
 }
 
 static struct device_books *open_with_devices(struct fixture *fixture)
@@ -298,10 +305,13 @@ static void a_device_that_tells_of_itself_is_part_of_it(void **state)
 	struct fixture *fixture = *state;
 	CLEANUP(device_books_freep) struct device_books *devices = open_with_devices(fixture);
 	const uint32_t step = STACK_OF(fixture->stacks, "step", "main");
+	const int64_t before_ns = clock_mono_ns() - 1;
 	const struct note *note;
 
 	assert_false(memory_tick_wants_devices(fixture->tick));
 	take_at(fixture, of(101, 10, failed_event(2 * GB, 2)), step, AT);
+	assert_true(memory_tick_wants_devices(fixture->tick));
+	see_picture(fixture, devices, 2 * GB, 102, before_ns); /* it was being read at the call */
 	assert_true(memory_tick_wants_devices(fixture->tick));
 	see_devices(fixture, devices, 79 * GB, 102);
 	assert_false(memory_tick_wants_devices(fixture->tick));
