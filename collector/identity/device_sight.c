@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 
-#define FILES_MAX  65536 /* of one process; of more it is not certain that there is one device */
+#define FILES_MAX  4096 /* that are looked at, some ms; of more it is not certain which device */
 #define PATH_BYTES 256
 #define LINK_BYTES 64 /* longer ones are no devices */
 
@@ -91,6 +91,8 @@ void device_sight_files(const char *proc, uint32_t tgid, struct device_sight *ou
 	while (out->opened != DEVICE_FILES_SEVERAL && (entry = readdir(files))) {
 		uint32_t minor;
 
+		if (entry->d_name[0] == '.')
+			continue;
 		(void)snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
 		if (read_minor(path, &minor))
 			see_minor(minor, out);

@@ -2,7 +2,8 @@
  * What a process shows of the GPUs that it may use, at its first sight.
  *
  * Shape    of its environment, as it was when its program began, CUDA_VISIBLE_DEVICES and
- *          CUDA_DEVICE_ORDER; of its open files those called /dev/nvidiaN.
+ *          CUDA_DEVICE_ORDER; of its open files those called /dev/nvidiaN, up to a bound:
+ *          of a process with thousands it is not certain that there is one.
  * Errors   none: what cannot be read says nothing.
  * Threads  none.
  * Source   collector specification 2.5
