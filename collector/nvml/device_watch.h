@@ -37,7 +37,10 @@ struct device_watch *device_watch_open(const struct device_watch_options *option
 /* NULL is fine. */
 void device_watch_close(struct device_watch *watch);
 
-/* Readable when there is something to take, or trouble. */
+/*
+ * Readable when there is something to take, or trouble; but that nothing comes is told by
+ * nothing: of a hang whoever asks for trouble from time to time hears.
+ */
 int device_watch_descriptor(const struct device_watch *watch);
 
 /*
