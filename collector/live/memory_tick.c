@@ -25,6 +25,7 @@ struct memory_tick {
 	struct oom_reports *ooms;
 	struct stack_profile_time time;
 	bool is_window_over; /* of peaks */
+	int64_t peaks;       /* of this tick so far */
 };
 
 struct memory_tick *memory_tick_new(const struct memory_tick_options *options,
@@ -333,18 +334,21 @@ static void add_peak(struct memory_tick *tick, const struct gpu_process *process
 {
 	const struct high_water *high = &process->account.sums.high;
 	const struct peak_rows rows = { &process->account.sums, group };
+	/* processes that share a series do not share a moment: their peaks are no sum */
+	const int64_t later_ns = tick->options.series.has_pid_label ? 0 : tick->peaks;
 
-	series_batch_add(
-		tick->batch,
-		&(struct series){
-			.kind = profile_kind(PROFILE_KIND_PEAK),
-			.time = { high->unix_ns != 0 ? high->unix_ns : tick->time.unix_ns, 0 },
-			.scope = SERIES_OF_PROCESS,
-			.process = process,
-			.gpu = group->gpu,
-			.next = next_peak,
-			.rows = &rows,
-		});
+	series_batch_add(tick->batch, &(struct series){
+					      .kind = profile_kind(PROFILE_KIND_PEAK),
+					      .time = { (high->unix_ns != 0 ? high->unix_ns
+	                                                                    : tick->time.unix_ns) +
+	                                                        later_ns,
+	                                                0 },
+					      .scope = SERIES_OF_PROCESS,
+					      .process = process,
+					      .gpu = group->gpu,
+					      .next = next_peak,
+					      .rows = &rows,
+				      });
 }
 
 static void add_devices(struct memory_tick *tick)
@@ -393,6 +397,7 @@ static void add_process(struct memory_tick *tick, const struct gpu_process *proc
 		if (is_peak_due(tick, process) && has_peak(process))
 			add_peak(tick, process, &groups.groups[i]);
 	}
+	tick->peaks += is_peak_due(tick, process) && has_peak(process);
 	add_malloc(tick, process);
 	suspended_series_add(tick->batch, process, tick->time);
 }
@@ -451,6 +456,7 @@ void memory_tick_publish(struct memory_tick *tick, struct stack_profile_time tim
 
 	tick->time = time;
 	tick->is_window_over = ends_window(tick, moment);
+	tick->peaks = 0;
 	series_batch_add(tick->batch, &(struct series){
 					      .kind = profile_kind(PROFILE_KIND_NOTHING),
 					      .time = time,

@@ -12,7 +12,9 @@
  *          after it is settled.
  *          A peak is what was live, by stack, at the highest point of a window of minutes:
  *          one for each process and window, with the exact time of that point, unless the
- *          one before was as high; and one at the end of the process.
+ *          one before was as high; and one at the end of the process. Without the label
+ *          `pid` processes of one service share a series: their peaks are nanoseconds
+ *          apart, so that the highest is that of one process, and never a sum.
  *          A device has one profile a tick, of what it last said of itself, if it has said
  *          something since the tick before.
  * Errors   none.

@@ -164,6 +164,44 @@ static void the_foreign_series_has_what_is_asked_for(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* Two processes of one service with the same highest point at the same time. */
+static void processes_that_share_a_series_keep_their_own_peaks(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint32_t grow = STACK_OF(fixture->stacks, "grow", "main");
+	int64_t times[2] = { 0 };
+	size_t count = 0;
+
+	memory_tick_free(fixture->tick);
+	fixture->tick = memory_tick_new(
+		&(struct memory_tick_options){
+			.series = { .service_suffix = "-gpu",
+	                            .hostname = "box",
+	                            .cluster = "default",
+	                            .sink = { note_push, fixture } },
+			.peak_window_ns = WINDOW_NS,
+		},
+		fixture->processes, fixture->stacks);
+	for (uint32_t pid = 100; pid < 102; pid++) {
+		struct cuda_event event = alloc_event(0x1000, 100);
+
+		event.tgid = pid;
+		take_at(fixture, event, grow, 1001);
+	}
+	publish_at(fixture, (struct stack_profile_time){ 45000, 15000 }, MEMORY_TICK_USUAL);
+	for (size_t i = 0; i < fixture->count; i++) {
+		if (strcmp(fixture->notes[i].type, "peak_space") != 0)
+			continue;
+		assert_true(count < 2);
+		assert_null(strstr(fixture->notes[i].labels, "pid="));
+		assert_int_equal(fixture->notes[i].totals[0], 100);
+		times[count++] = fixture->notes[i].time_unix_ns;
+	}
+	assert_int_equal(count, 2);
+	assert_int_equal(times[0], 1001);
+	assert_int_equal(times[1], 1002);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -172,6 +210,7 @@ int main(void)
 		TEST(the_last_tick_tells_peaks_as_they_are),
 		TEST(a_peak_keeps_its_stacks_while_others_are_thrown_away),
 		TEST(the_foreign_series_has_what_is_asked_for),
+		TEST(processes_that_share_a_series_keep_their_own_peaks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
