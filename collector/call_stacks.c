@@ -43,6 +43,7 @@ struct call_stacks {
 	size_t description_capacity;
 
 	struct call_stacks_counts counts;
+	struct error trouble; /* with an interpreter, that was not told; code ERROR_NONE: none */
 	struct native_stack native;
 	struct frame frames[FRAMES_MAX];
 };
@@ -268,12 +269,16 @@ static void find_interpreter(struct call_stacks *stacks, struct traced_process *
 	if (clock_mono_ns() < process->describe_mono_ns)
 		return;
 	process->describe_mono_ns = clock_mono_ns() + DESCRIBE_PAUSE_NS;
-	if (interpreter_describe_space(process->space, &description, &err) == 0)
+	if (interpreter_describe_space(process->space, &description, &err) == 0) {
 		keep_description(stacks, program, &description);
-	else if (err.code != ERROR_UNAVAILABLE)
+	} else if (err.code == ERROR_UNAVAILABLE) {
+		return;
+	} else {
 		keep_description(stacks, program, &none);
-	if (err.code != ERROR_UNAVAILABLE)
-		process->looked = address_space_opened(process->space);
+		if (err.code == ERROR_INVALID)
+			stacks->trouble = err;
+	}
+	process->looked = address_space_opened(process->space);
 }
 
 static void know_interpreter(struct call_stacks *stacks, struct traced_process *process,
@@ -413,6 +418,15 @@ struct frame_list call_stacks_make(struct call_stacks *stacks, const struct cuda
 	                   stacks->options.internals,
 	                   &(struct python_stack_input){ &code, captured, &stacks->native }, &list);
 	return list;
+}
+
+bool call_stacks_trouble(struct call_stacks *stacks, struct error *out)
+{
+	const bool is_new = stacks->trouble.code != ERROR_NONE;
+
+	*out = stacks->trouble;
+	stacks->trouble = (struct error){ .code = ERROR_NONE };
+	return is_new;
 }
 
 void call_stacks_counts(const struct call_stacks *stacks, struct call_stacks_counts *out)

@@ -69,4 +69,7 @@ void call_stacks_end(struct call_stacks *stacks, uint32_t tgid, uint64_t start_n
 /* Forgets processes that ended before the last sweep. */
 void call_stacks_sweep(struct call_stacks *stacks);
 
+/* Whether an interpreter was met whose version nobody knows, since this was asked; and why. */
+bool call_stacks_trouble(struct call_stacks *stacks, struct error *out);
+
 void call_stacks_counts(const struct call_stacks *stacks, struct call_stacks_counts *out);

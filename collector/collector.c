@@ -339,6 +339,7 @@ int collector_run(struct collector *collector, struct error *err)
 		    publish_due(collector, err) < 0)
 			return -1;
 		trouble_log_source(&collector->options.source);
+		trouble_log_stacks(collector->stacks);
 		take_devices(collector);
 		if (collector->first_metrics_mono_ns != 0 &&
 		    clock_mono_ns() >= collector->first_metrics_mono_ns) {

@@ -14,6 +14,14 @@ void trouble_log_source(const struct event_source *source)
 		log_error("%s", trouble.message);
 }
 
+void trouble_log_stacks(struct call_stacks *stacks)
+{
+	struct error why;
+
+	if (call_stacks_trouble(stacks, &why))
+		log_rarely(LOG_WARN, "%s; its Python frames are shown as native ones", why.message);
+}
+
 void trouble_log_devices(struct device_round *round)
 {
 	struct error why;

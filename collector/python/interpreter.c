@@ -10,6 +10,7 @@
 #include "collector/python/python_offsets.h"
 #include "collector/unwind/address_space.h"
 
+#define PATH_SHOWN          120
 #define RUNTIME_BYTES_LEAST 512 /* of _PyRuntime: nothing that is read of it lies before */
 
 /* The address of _PyRuntime in the file; false when the file holds no interpreter. */
@@ -165,6 +166,11 @@ int interpreter_describe(const struct interpreter_process *process, struct pytho
 		found = 1;
 		if (describe_module(process, module, runtime, out, err) == 0)
 			return 0;
+		(void)error_context(
+			err, "%.*s",
+			STR_ARGS(str_skip(module->path, module->path.length > PATH_SHOWN
+		                                                ? module->path.length - PATH_SHOWN
+		                                                : 0)));
 	}
 	/* Of several that are refused the last one's reason is as good as another's. */
 	return found ? -1 : error_set(err, ERROR_NOT_FOUND, "no file with a Python interpreter");

@@ -17,6 +17,8 @@ import harness
 
 STUB = os.environ.get("VRAMSCOPE_STUB_DRIVER", "")
 EMBEDDER = os.environ.get("VRAMSCOPE_EMBEDDER", "")
+CHURNER = os.environ.get("VRAMSCOPE_CHURNER", "")
+OTHER_PYTHON = os.environ.get("VRAMSCOPE_OTHER_PYTHON", "")
 
 # Each begins with waiting: until the process is seen, no call counts.
 BEGIN = """
@@ -327,6 +329,19 @@ class Hostile(unittest.TestCase):
         stacks = harness.wait_until(lambda: self.whole(workload.pid, "alloc_space", 20000), 60, "its profile")
         self.assertTrue(all(";<module>;allocate;" in stack for stack in stacks), stacks)
         self.check_neighbour()
+
+    def test_an_interpreter_of_a_version_that_nobody_knows(self):
+        """Its frames are native ones, and one line says why, however many processes have it."""
+        with subprocess.Popen([CHURNER, STUB], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                              env=dict(os.environ, LD_PRELOAD=OTHER_PYTHON)) as churner:
+            churner.stdin.write("20\n")
+            churner.stdin.flush()
+            expected = "%s: Python 3.99 without its table of offsets; its Python frames are shown as native ones" % OTHER_PYTHON[-120:]
+            harness.wait_until(lambda: expected in self.run_.log_text(), 60, "the line")
+            self.check_neighbour()
+            churner.stdin.close()
+            churner.wait(60)
+        self.assertLessEqual(len(re.findall("Python 3.99", self.run_.log_text())), 2)  # another one after a minute
 
     def test_an_interpreter_that_is_loaded_late(self):
         library = os.path.join(sysconfig.get_config_var("LIBDIR") or "", sysconfig.get_config_var("LDLIBRARY") or "")
