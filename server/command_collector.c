@@ -8,6 +8,7 @@
 #include "server/command.h"
 #include "server/command_options.h"
 #include "server/http/metrics_port.h"
+#include "server/log_reload.h"
 #include "server/push/push_http.h"
 
 static void show_metrics(void *context, struct str text)
@@ -60,6 +61,7 @@ static int collect(const struct options *options)
 int command_collector(int argc, char **argv)
 {
 	CLEANUP(options_freep) struct options *options = NULL;
+	CLEANUP(log_reload_closep) struct log_reload *reload = NULL;
 	struct error err = { 0 };
 	int status;
 
@@ -73,5 +75,7 @@ int command_collector(int argc, char **argv)
 	if (collector_process_check(options, &err) < 0)
 		return complain(&err);
 	collector_process_prepare(options);
+	if (log_reload_open(argc, argv, &reload, &err) < 0)
+		return complain(&err);
 	return collect(options);
 }

@@ -9,6 +9,7 @@ import re
 import signal
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 import unittest
@@ -215,6 +216,27 @@ class Urls(unittest.TestCase):
             status, out, error = harness.vramscope("collector", "-push.url=http://127.0.0.1:1", "-metrics.listen=" + address)
             self.assertEqual((status, out), (1, ""))
             self.assertIn("-metrics.listen=%s: Address already in use" % address, error)
+
+
+class Signals(unittest.TestCase):
+    def test_a_hup_reads_the_log_level_again(self):
+        """A collector that waits for its server, which is not there."""
+        with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as silent:
+            config = os.path.join(folder, "config.yaml")
+
+            def write(level):
+                with open(config, "w") as file:
+                    file.write("log:\n  level: %s\n" % level)
+            write("info")
+            collector = Collector("http://127.0.0.1:%d" % silent.getsockname()[1], "-config.file=" + config)
+            write("loud")
+            collector.process.send_signal(signal.SIGHUP)
+            collector.says("reloading: .*loud.*; what was in force stays")
+            write("debug")
+            collector.process.send_signal(signal.SIGHUP)
+            collector.says("the log level is reloaded")
+            self.assertIsNone(collector.process.poll())
+            collector.stop()
 
 
 class Servers(unittest.TestCase):
