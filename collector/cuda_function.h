@@ -37,7 +37,10 @@ enum cuda_role {
 	CUDA_ROLE_DEVICE_COUNT,    /* gives *address, as many devices as there are */
 	CUDA_ROLE_PRIVATE_TABLE,   /* may make contexts that are not seen */
 
-	/* of the process `other`, a number in the caller's pid namespace, which is address */
+	/*
+	 * of the process `other`, a number in the caller's pid namespace, which is address;
+	 * bytes is the caller's uid
+	 */
 	CUDA_ROLE_PROCESS_LOCK,       /* its calls wait */
 	CUDA_ROLE_PROCESS_CHECKPOINT, /* what it holds on devices is on the host */
 	CUDA_ROLE_PROCESS_RESTORE,    /* and where it was */

@@ -326,6 +326,7 @@ static __always_inline int call_of(const struct pt_regs *regs, __u32 id, struct 
 		out->device = device_of((__u32)out->other);
 	if (is_of_process(out->role)) {
 		out->address = callers_namespace();
+		out->bytes = (__u32)bpf_get_current_uid_gid();
 		out->other = (__u32)out->other;
 	}
 	switch (function->size) {

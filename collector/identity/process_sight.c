@@ -158,12 +158,11 @@ bool process_sight_uid(struct str status, uint32_t *out)
 	return false;
 }
 
-static void read_uid(const char *proc, uint32_t tgid, struct process_sight *out)
+bool process_sight_read_uid(const char *proc, uint32_t tgid, uint32_t *out)
 {
 	char buffer[STATUS_MAX];
 
-	out->has_uid = process_sight_uid(read_file(proc, tgid, "status", buffer, sizeof(buffer)),
-	                                 &out->uid);
+	return process_sight_uid(read_file(proc, tgid, "status", buffer, sizeof(buffer)), out);
 }
 
 void process_sight_read(const char *proc, uint32_t tgid, const char *comm,
@@ -175,7 +174,7 @@ void process_sight_read(const char *proc, uint32_t tgid, const char *comm,
 	device_sight_files(proc, tgid, &out->devices);
 	read_program(proc, tgid, &out->program);
 	read_cgroup(proc, tgid, &out->cgroup);
-	read_uid(proc, tgid, out);
+	out->has_uid = process_sight_read_uid(proc, tgid, &out->uid);
 }
 
 /* ---- its pod ---- */

@@ -39,7 +39,8 @@ void process_sight_read(const char *proc, uint32_t tgid, const char *comm,
  */
 bool process_sight_own_name(struct str environment, struct label_text *out);
 
-/* The real uid of a status' text. */
+/* The real uid of a process; false: it is gone. And of its status' text. */
+bool process_sight_read_uid(const char *proc, uint32_t tgid, uint32_t *out);
 bool process_sight_uid(struct str status, uint32_t *out);
 
 /*

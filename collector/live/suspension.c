@@ -57,12 +57,22 @@ static struct gpu_process *find(const struct gpu_process_table *processes, const
 	return NULL;
 }
 
+/* Whether the caller may be who it says that it is: root, or the same user. */
+static bool may_suspend(const char *proc, const struct cuda_event *event,
+                        const struct gpu_process *process)
+{
+	uint32_t uid;
+
+	return !proc || event->bytes == 0 ||
+	       (process_sight_read_uid(proc, process->tgid, &uid) && uid == event->bytes);
+}
+
 void suspension_see(struct gpu_process_table *processes, const char *proc,
                     const struct cuda_event *event)
 {
 	const enum suspension *becomes = step_of(event);
 	struct gpu_process *process = find(processes, proc, event->address, (uint32_t)event->other);
 
-	if (process && becomes)
+	if (process && becomes && may_suspend(proc, event, process))
 		process->suspension = *becomes;
 }

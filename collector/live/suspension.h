@@ -7,6 +7,8 @@
  *          so its books stay as they are, and only its state says what has happened.
  *          The argument is a number of the caller's pid namespace, which its event names: a
  *          process is found by its number there. What cannot be told for certain is nobody.
+ *          A caller's driver may be anything that says success: who is not root can suspend
+ *          no process of another user, so it is not believed.
  * Units    none.
  * Errors   none.
  * Threads  none: the collector's.

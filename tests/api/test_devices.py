@@ -233,10 +233,17 @@ class Picture(unittest.TestCase):
             self.assertEqual((status, found), (0, [str(expected)] if expected else []))
 
 
-def suspend(step, pid):
+SUSPEND = """
+import ctypes, os, sys
+call = ctypes.CDLL(sys.argv[1])["cuCheckpointProcess" + sys.argv[2]]
+os.setresuid(int(sys.argv[4]), int(sys.argv[4]), int(sys.argv[4]))
+print(call(int(sys.argv[3]), None))
+"""
+
+
+def suspend(step, pid, user=0):
     """What whoever suspends another process calls; gives the driver's answer."""
-    call = "import ctypes, sys; print(ctypes.CDLL(sys.argv[1])['cuCheckpointProcess' + sys.argv[2]](int(sys.argv[3]), None))"
-    done = subprocess.run([sys.executable, "-c", call, DRIVER, step, str(pid)], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", SUSPEND, DRIVER, step, str(pid), str(user)], capture_output=True, text=True, check=True)
     return int(done.stdout)
 
 
@@ -287,6 +294,16 @@ class Checkpoints(unittest.TestCase):
             self.assertEqual(suspend("Lock", -1), 1)
             self.assertEqual(suspend("Lock", process.pid), 0)
             self.judge(run, process, "locked", live)
+
+    def test_nobody_suspends_the_process_of_another_user(self):
+        """A driver of one's own may say success to everything."""
+        with Devices("") as devices, Watched(devices) as run, workload() as (process, allocate), workload() as (other, allocate_other):
+            live = self.watch(run, process, allocate)
+            self.watch(run, other, allocate_other)
+            self.assertEqual(suspend("Lock", process.pid, user=65534), 0)  # the stub does
+            self.assertEqual(suspend("Lock", other.pid), 0)  # so that this one was seen when that one is
+            harness.wait_until(lambda: run.row_of(other.pid)[0]["state"] == "locked", 60, "the state of the other one")
+            self.judge(run, process, "running", live)
 
     def test_a_number_is_of_the_callers_namespace(self):
         with Devices("") as devices, Watched(devices) as run, workload() as (neighbour, allocate):

@@ -3,9 +3,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "tests/unit/collector/identity/machine_folder.h"
 #include "tests/unit/collector/live/publish_fixture.h"
 
 #define TARGET 100 /* of alloc_event() */
@@ -97,6 +99,38 @@ static void whoever_is_not_named_goes_on(void **state)
 	                 2); /* with its former program */
 }
 
+/* In a folder that stands for /proc: whoever asks is of the caller's namespace. */
+static void only_root_and_the_same_user_are_believed(void **state)
+{
+	static const struct {
+		uint64_t caller;
+		enum suspension becomes;
+	} cases[] = {
+		{ 1001, SUSPENSION_NONE },
+		{ 1000, SUSPENSION_LOCKED },
+		{ 0, SUSPENSION_LOCKED },
+	};
+	struct fixture *fixture = *state;
+	char proc[] = "/tmp/test_suspension.XXXXXX";
+	char way[MACHINE_PATH_BYTES];
+
+	assert_non_null(mkdtemp(proc));
+	machine_put_file(proc, "/100/status", "Name:\tapp\nUid:\t1000\t1000\t1000\t1000\n");
+	machine_make_way(proc, "/self/ns/pid", way);
+	assert_int_equal(symlink("pid:[4026531836]", way), 0);
+	take(fixture, alloc_event(0x1000, 100), STACK_OF(fixture->stacks, "grow", "main"));
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		struct cuda_event event = call_of(CU_CHECKPOINT_LOCK, TARGET);
+		struct gpu_process *process = gpu_process_table_at(fixture->processes, 0);
+
+		process->suspension = SUSPENSION_NONE;
+		event.bytes = cases[i].caller;
+		suspension_see(fixture->processes, proc, &event);
+		assert_int_equal(process->suspension, cases[i].becomes);
+	}
+	machine_remove(proc);
+}
+
 static void other_calls_suspend_nobody(void **state)
 {
 	struct cuda_event event = call_of(CU_CHECKPOINT_LOCK, TARGET);
@@ -115,6 +149,7 @@ int main(void)
 		TEST(a_checkpoint_goes_from_lock_to_unlock),
 		TEST(one_that_holds_nothing_says_its_state_too),
 		TEST(whoever_is_not_named_goes_on),
+		TEST(only_root_and_the_same_user_are_believed),
 		TEST(other_calls_suspend_nobody),
 	};
 #undef TEST
