@@ -18,6 +18,8 @@
 struct app;   /* server/app.h: options, store, limits, metrics */
 struct route; /* server/routes/route.h */
 
+#define EXCHANGE_PEER_BYTES 32 /* an address of IPv6 fits */
+
 enum exchange_state {
 	EXCHANGE_DONE,    /* response is complete */
 	EXCHANGE_PENDING, /* exchange_finish() will be called, perhaps already was */
@@ -31,7 +33,8 @@ struct exchange {
 	struct http_response response;
 	/* checked; "anonymous" when tenancy is off; empty on routes without one */
 	struct str tenant;
-	int descriptor;             /* of its connection, to say who sends; 0: not known */
+	/* the other end's address, as getpeername() tells it; zeroes: not known */
+	unsigned char peer[EXCHANGE_PEER_BYTES];
 	struct store_cancel cancel; /* the client has gone, or the deadline passed */
 	int64_t start_mono_ns;
 	size_t weight; /* bytes that it is expected to take while it runs; 0: few */

@@ -33,6 +33,7 @@ void http2_stream_begin(struct http2_stream *stream, struct http2_connection *co
 	incoming_begin(&stream->incoming, connection->lane->intake,
 	               &(struct incoming_options){ .budget = &connection->memory,
 	                                           .gone = &stream->gone,
+	                                           .descriptor = connection->connection->fd,
 	                                           .finish = finish });
 	enter(stream, HTTP2_HEAD);
 }

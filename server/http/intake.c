@@ -1,6 +1,7 @@
 #include "server/http/intake.h"
 
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -65,6 +66,19 @@ static void finish(struct exchange *exchange)
 	incoming->finish(incoming);
 }
 
+/*
+ * Who sends is asked while the connection is surely open: a worker may still have a request
+ * of one that was closed, and whose descriptor is another one's.
+ */
+static void keep_peer(struct exchange *exchange, int descriptor)
+{
+	struct sockaddr_storage peer = { 0 };
+	socklen_t length = sizeof(peer);
+
+	if (descriptor > 0 && getpeername(descriptor, (struct sockaddr *)&peer, &length) == 0)
+		memcpy(exchange->peer, &peer, sizeof(exchange->peer));
+}
+
 void incoming_begin(struct incoming *incoming, struct intake *intake,
                     const struct incoming_options *options)
 {
@@ -77,7 +91,7 @@ void incoming_begin(struct incoming *incoming, struct intake *intake,
 	exchange->arena = arena_pool_take(intake->arenas);
 	exchange->start_mono_ns = clock_mono_ns();
 	exchange->cancel.gone = options->gone;
-	exchange->descriptor = options->descriptor;
+	keep_peer(exchange, options->descriptor);
 	exchange->finish = finish;
 	http_response_init(&exchange->response, intake->app->memory.limit / 4);
 	body_init(&incoming->body, 0, 0, options->budget);

@@ -58,7 +58,7 @@ struct incoming {
 struct incoming_options {
 	struct budget *budget;    /* that its body counts in */
 	const _Atomic bool *gone; /* nobody waits for the answer */
-	int descriptor;           /* of its connection */
+	int descriptor;           /* of its connection, asked now and never again; 0: none */
 	/* The response is complete; called by a worker or by whoever ends the exchange. */
 	void (*finish)(struct incoming *incoming);
 };

@@ -1,8 +1,8 @@
 #include "server/routes/reject_note.h"
 
-#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <stdio.h>
-#include <sys/socket.h>
 
 #include "api/error_json.h"
 #include "base/clock.h"
@@ -24,27 +24,23 @@ static int status_of(const struct http_response *response)
 
 static void name_sender(const struct exchange *exchange, struct reject *reject)
 {
-	struct sockaddr_storage storage = { 0 };
-	socklen_t length = sizeof(storage);
-	char address[INET6_ADDRSTRLEN] = "";
+	struct sockaddr_storage peer = { 0 };
+	socklen_t length = sizeof(struct sockaddr_in);
+	char address[INET6_ADDRSTRLEN];
+	char port[sizeof("65535")];
 	char text[REJECT_SENDER_MAX];
 
-	if (exchange->descriptor <= 0 ||
-	    getpeername(exchange->descriptor, (struct sockaddr *)&storage, &length) != 0)
+	memcpy(&peer, exchange->peer, sizeof(exchange->peer));
+	if (peer.ss_family == AF_INET6)
+		length = sizeof(struct sockaddr_in6);
+	if ((peer.ss_family != AF_INET6 && peer.ss_family != AF_INET) ||
+	    getnameinfo((const struct sockaddr *)&peer, length, address, sizeof(address), port,
+	                sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) != 0)
 		return;
-	if (storage.ss_family == AF_INET) {
-		const struct sockaddr_in *in = (const struct sockaddr_in *)&storage;
-
-		(void)inet_ntop(AF_INET, &in->sin_addr, address, sizeof(address));
-		(void)snprintf(text, sizeof(text), "%s:%u", address, ntohs(in->sin_port));
-	} else if (storage.ss_family == AF_INET6) {
-		const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&storage;
-
-		(void)inet_ntop(AF_INET6, &in6->sin6_addr, address, sizeof(address));
-		(void)snprintf(text, sizeof(text), "[%s]:%u", address, ntohs(in6->sin6_port));
-	} else {
-		return;
-	}
+	if (peer.ss_family == AF_INET6)
+		(void)snprintf(text, sizeof(text), "[%s]:%s", address, port);
+	else
+		(void)snprintf(text, sizeof(text), "%s:%s", address, port);
 	REJECT_SET(reject->sender, str_of(text));
 }
 

@@ -1,5 +1,7 @@
 """Bodies that are something else than their request says are named, and whoever asks why nothing arrives finds the answer."""
 import gzip
+import shutil
+import subprocess
 import unittest
 
 import harness
@@ -96,6 +98,16 @@ class Rejects(unittest.TestCase):
             metrics = server.get("/metrics").text
             self.assertIn('vramscope_writes_rejected_total{route="ingest",reason="invalid"} 2\n', metrics)
             self.assertIn('vramscope_writes_rejected_total{route="ingest",reason="wrong_method"} 1\n', metrics)
+
+    @unittest.skipUnless(shutil.which("curl"), "curl is not installed")
+    def test_requests_over_http_2_are_noted_with_their_sender_too(self):
+        with harness.Server() as server:
+            done = subprocess.run(["curl", "-s", "--http2-prior-knowledge", "--data-binary", "a x", server.url + "/ingest?name=svc"], capture_output=True,
+                                  text=True, timeout=60, check=True)
+            self.assertIn("invalid syntax", done.stdout)
+            (reject,) = server.get("/api/v1/rejects").json["rejects"]
+            self.assertRegex(reject["sender"], r"^127\.0\.0\.1:\d+$")
+            self.assertEqual((reject["status"], reject["first_bytes"]), (422, "a x"))
 
     def test_a_tenant_sees_its_own_alone(self):
         with harness.Server("-auth.multitenancy-enabled=true") as server:
