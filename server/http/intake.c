@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include "api/grpc.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "server/http/arena_pool.h"
@@ -182,28 +183,35 @@ static bool take_announcement(struct incoming *incoming, const void *data, size_
 {
 	struct body *body = &incoming->body;
 	const struct str begun = body->length > 0 ? body_view(body) : str_make(data, length);
-	uint64_t announced;
 
 	if (body->announced > 0)
 		return true;
-	announced = dispatch_announced(&incoming->exchange, begun);
-	if (announced > body->limit)
+	incoming->announced = dispatch_announced(&incoming->exchange, begun);
+	if (incoming->announced > body->limit)
 		return false;
-	body->announced = (size_t)announced;
+	body->announced = (size_t)incoming->announced;
 	return true;
+}
+
+static void refuse_body(struct incoming *incoming)
+{
+	const uint64_t message = incoming->announced > GRPC_PREFIX_LENGTH
+	                                 ? incoming->announced - GRPC_PREFIX_LENGTH
+	                                 : 0;
+
+	if (incoming->body.starved)
+		dispatch_busy(&incoming->exchange, "memory");
+	else
+		dispatch_too_large(&incoming->exchange,
+		                   message > 0 ? message : incoming->head.content_length);
+	dispatch_complete(&incoming->exchange);
 }
 
 bool incoming_add(struct incoming *incoming, const void *data, size_t length)
 {
-	struct exchange *exchange = &incoming->exchange;
-
 	if (take_announcement(incoming, data, length) && body_add(&incoming->body, data, length))
 		return true;
-	if (incoming->body.starved)
-		dispatch_busy(exchange, "memory");
-	else
-		dispatch_too_large(exchange, incoming->head.content_length);
-	dispatch_complete(exchange);
+	refuse_body(incoming);
 	return false;
 }
 

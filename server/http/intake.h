@@ -51,6 +51,7 @@ struct incoming {
 	struct body body;
 	struct budget *budget;
 	void (*finish)(struct incoming *incoming);
+	uint64_t announced;    /* by the frame that the body begins with */
 	size_t response_bytes; /* for the metrics: the protocol's */
 	bool is_counted;
 };

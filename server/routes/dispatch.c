@@ -18,6 +18,20 @@
 
 /* ---- refusals ---- */
 
+/* Whether the request is told a grpc-status: a call, or one of a path that is none. */
+static bool speaks_grpc(const struct exchange *exchange)
+{
+	return grpc_is(&exchange->request) &&
+	       (!exchange->route || exchange->route->flags & (ROUTE_CONNECT | ROUTE_GRPC));
+}
+
+/* Whether its errors are those of Connect, which may become gRPC's. */
+static bool is_call(const struct exchange *exchange)
+{
+	return speaks_grpc(exchange) ||
+	       (exchange->route && (exchange->route->flags & ROUTE_CONNECT));
+}
+
 static void count_refused(struct exchange *exchange, const char *reason)
 {
 	metric_add(METRIC_OF(exchange->app->metrics->requests_refused, str_of(reason)), 1);
@@ -68,14 +82,16 @@ void dispatch_too_large(struct exchange *exchange, uint64_t announced)
 	struct error err = { 0 };
 
 	count_refused(exchange, "too_large");
-	if (announced > 0)
+	if (speaks_grpc(exchange) && announced > 0)
+		(void)grpc_too_large(announced, dispatch_message_limit(exchange), &err);
+	else if (announced > 0)
 		(void)error_set(&err, ERROR_TOO_LARGE,
 		                "message size %llu is larger than configured max %zu",
 		                (unsigned long long)announced, limit);
 	else
 		(void)error_set(&err, ERROR_TOO_LARGE,
 		                "message size is larger than configured max %zu", limit);
-	if (exchange->route->flags & ROUTE_CONNECT) {
+	if (is_call(exchange)) {
 		error_json_connect(&err, &exchange->response);
 		return;
 	}
@@ -90,7 +106,7 @@ void dispatch_busy(struct exchange *exchange, const char *reason)
 
 	count_refused(exchange, reason);
 	(void)error_set(&err, ERROR_UNAVAILABLE, "the server is busy (%s); try again", reason);
-	if (exchange->route && exchange->route->flags & ROUTE_CONNECT) {
+	if (is_call(exchange)) {
 		error_json_connect(&err, &exchange->response);
 		return;
 	}
@@ -157,13 +173,6 @@ bool dispatch_begin(struct exchange *exchange, struct str raw_path, struct str r
 	    tenant_of(exchange, &exchange->tenant, &err) < 0)
 		return refuse_tenant(exchange, &err);
 	return true;
-}
-
-/* Whether the request is told a grpc-status: a call, or a path that is none. */
-static bool speaks_grpc(const struct exchange *exchange)
-{
-	return grpc_is(&exchange->request) &&
-	       (!exchange->route || exchange->route->flags & ROUTE_CONNECT);
 }
 
 size_t dispatch_message_limit(const struct exchange *exchange)

@@ -33,7 +33,7 @@ uint64_t dispatch_announced(const struct exchange *exchange, struct str begun);
  */
 void dispatch_complete(struct exchange *exchange);
 
-/* Answers a body of `announced` bytes (0: unknown) over the limit. */
+/* Answers a body, or a message in a frame, of `announced` bytes (0: unknown) over the limit. */
 void dispatch_too_large(struct exchange *exchange, uint64_t announced);
 
 /* Answers 503: queue or memory is full. `reason` names it in the metrics. */

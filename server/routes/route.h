@@ -32,6 +32,8 @@ enum route_flag {
 	ROUTE_NO_TENANT = 1 << 6,
 	/* the path is one that begins so, and goes on: what is behind it is a name */
 	ROUTE_BELOW = 1 << 7,
+	/* calls of gRPC and gRPC-Web too, by their content type; so are those of Connect */
+	ROUTE_GRPC = 1 << 8,
 };
 
 typedef enum exchange_state (*route_handler)(struct exchange *exchange);

@@ -13,7 +13,7 @@ import hpack
 import harness
 from http2_client import (ACK, CANCEL, CONTINUATION, DATA, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, GOAWAY, HEADERS, INITIAL_WINDOW_SIZE,
                           MAX_CONCURRENT_STREAMS, MAX_HEADER_LIST_SIZE, NO_ERROR, PADDED, PING, PREFACE, PRIORITY, PROTOCOL_ERROR,
-                          REFUSED_STREAM, RST_STREAM, SETTINGS, WINDOW_UPDATE, Closed, Http2, Stream, frame)
+                          REFUSED_STREAM, RST_STREAM, SETTINGS, WINDOW_UPDATE, Closed, Http2, frame)
 
 
 def stack_of(size):
@@ -105,8 +105,7 @@ class Requests(Served):
         for i in range(1, 5):
             out += frame(CONTINUATION, 0, 1, block[i:i + 1])
         peer.send(out + frame(CONTINUATION, END_HEADERS, 1, block[5:]))
-        peer.streams[1] = stream = Stream(1, 65535)
-        peer.next_id = 3
+        stream = peer.expect()
         self.assertEqual(peer.wait_for(stream).body, b"ready")
 
     def test_trailers_of_a_request_say_nothing(self):
@@ -369,8 +368,7 @@ class Floods(Served):
         block = hpack.encode(peer.fields("GET", "/ready")) + big + b"\xbe" * 8000
         before = self.server.memory("VmRSS")
         out = [block[i:i + 16000] for i in range(0, len(block), 16000)]
-        stream = Stream(1, 65535)
-        peer.streams[1], peer.next_id = stream, 3
+        stream = peer.expect()
         self.assertEqual(len(out), 1)
         peer.send(frame(HEADERS, END_STREAM | END_HEADERS, 1, out[0]))
         self.assertEqual(peer.wait_for(stream).status, 431)

@@ -102,11 +102,16 @@ class Http2:
     def begin(self, method, path, headers=(), end=True):
         return self.begin_with(self.fields(method, path, headers), end)
 
-    def begin_with(self, fields, end=True):
-        """Sends a head; fields as they are."""
+    def expect(self):
+        """The next stream: its frames are the caller's."""
         stream = Stream(self.next_id, self.settings.get(INITIAL_WINDOW_SIZE, 65535))
         self.streams[stream.id] = stream
         self.next_id += 2
+        return stream
+
+    def begin_with(self, fields, end=True):
+        """Sends a head; fields as they are."""
+        stream = self.expect()
         block = hpack.encode(fields)
         pieces = [block[i:i + 16384] for i in range(0, len(block), 16384)]
         out = b""
