@@ -10,6 +10,9 @@
 /* What every memory function does first: the settings of the environment. */
 void stub_begin(const char *function);
 
+/* Of the context that is current in the thread; -1: there is none. */
+int stub_current_device(void);
+
 /* Gives out an address; STUB_OUT_OF_MEMORY when the device is full. */
 int stub_allocate(uint64_t *address, uint64_t bytes);
 
