@@ -53,6 +53,7 @@ enum cuda_event_flag {
 	CUDA_EVENT_NO_ADDRESS = 1 << 1,    /* the result could not be read */
 	CUDA_EVENT_STACK_DROPPED = 1 << 2, /* the ring was nearly full: the stack was left out */
 	CUDA_EVENT_ON_HOST = 1 << 3,       /* of physical memory: pinned memory of the host */
+	CUDA_EVENT_CONTEXT_SEEN = 1 << 4,  /* whatever makes contexts current has a probe */
 };
 
 /* One driver call. */
@@ -69,6 +70,7 @@ struct cuda_event {
 	__u64 address;
 	__u64 bytes;
 	__u64 other;           /* what its role says (cuda_function.h); 0: nothing */
+	__u64 context;         /* current in the thread, as far as was seen; 0: not known */
 	__s32 result;          /* CUresult */
 	__u32 flags;           /* of cuda_event_flag */
 	char comm[COMM_BYTES]; /* of the main thread */

@@ -36,6 +36,7 @@ enum cuda_role {
 	CUDA_ROLE_PRIMARY_RESET,   /* the primary context of the device `other` ends */
 	CUDA_ROLE_DEVICE_COUNT,    /* gives *address, as many devices as there are */
 	CUDA_ROLE_PRIVATE_TABLE,   /* may make contexts that are not seen */
+	CUDA_ROLE_DEVICE_UUID,     /* gives *address, the 16 bytes of the device `other` */
 
 	/*
 	 * of the process `other`, a number in the caller's pid namespace, which is address;
@@ -45,7 +46,25 @@ enum cuda_role {
 	CUDA_ROLE_PROCESS_CHECKPOINT, /* what it holds on devices is on the host */
 	CUDA_ROLE_PROCESS_RESTORE,    /* and where it was */
 	CUDA_ROLE_PROCESS_UNLOCK,     /* its calls go on */
+
+	/* many, and asked for only in processes with several devices: cuda_role_is_of_several() */
+	CUDA_ROLE_CURRENT_SET,    /* the context address is current, in the place of another */
+	CUDA_ROLE_CURRENT_PUSH,   /* it is current until it is popped */
+	CUDA_ROLE_CURRENT_POP,    /* *address was current, and what was below it is */
+	CUDA_ROLE_CURRENT_TOLD,   /* *address is current */
+	CUDA_ROLE_CURRENT_DEVICE, /* the current context is on the device *address */
+	CUDA_ROLE_DEVICE_OF,      /* the context `other` is on the device *address */
+	CUDA_ROLE_STREAM,         /* gives *address, a stream of the current context */
+	CUDA_ROLE_STREAM_END,     /* of the stream address */
+	CUDA_ROLE_POOL,           /* gives *address, a pool of a device */
+	CUDA_ROLE_POOL_END,       /* of the pool address */
 };
+
+/* Whether calls of that role have probes only in processes that see several devices. */
+static inline int cuda_role_is_of_several(int role)
+{
+	return role >= CUDA_ROLE_CURRENT_SET;
+}
 
 /* Addresses, handles and objects of different spaces may be equal and are not the same. */
 enum cuda_space {
@@ -64,6 +83,8 @@ enum cuda_size {
 	CUDA_SIZE_PITCH,           /* *other, at the return, times bytes */
 	CUDA_SIZE_PITCH_NARROW,    /* the same of 32 bits, as *address */
 	CUDA_SIZE_PROPERTIES,      /* bytes; *other says where they lie */
+	CUDA_SIZE_LOCATION,        /* none; *other is where it lies */
+	CUDA_SIZE_NUMBER,          /* none; `other` is a device */
 	CUDA_SIZE_ARRAY,           /* what the description *bytes needs */
 	CUDA_SIZE_ARRAY_NARROW,    /* the same, of the first version of the API */
 	CUDA_SIZE_ARRAY_3D,        /* the same in three dimensions */
@@ -78,6 +99,7 @@ enum cuda_function_id {
 #include "collector/cuda_functions.def"
 #undef CUDA_FUNCTION
 	CUDA_FUNCTION_COUNT,
+	CUDA_FUNCTION_COMMON_COUNT = CU_CTX_SET, /* those with probes in all processes are first */
 };
 
 struct cuda_function {

@@ -18,20 +18,50 @@
 struct kernel_source {
 	struct probe_set *probes;
 	struct watch *watch;
+	struct context_watches *contexts; /* NULL: nobody's are watched */
 	struct process_namer namer;
 	int epoll;
 	const struct event_handlers *handlers; /* while it drains */
 	bool has_undescribed;                  /* an interpreter that the kernel does not know */
 	struct named_count dropped[PROBE_LOSS_COUNT + 2];
-	struct named_count attach_errors[1];
+	struct named_count attach_errors[3];
 };
 
 /* ---- handing on ---- */
+
+/* Whether the event says that its process sees several devices. */
+static bool tells_several(const struct cuda_event *event)
+{
+	if (event->kind != CUDA_EVENT_DONE || event->function >= CUDA_FUNCTION_COUNT)
+		return false;
+	switch (cuda_function(event->function)->role) {
+	case CUDA_ROLE_DEVICE_COUNT:
+		return event->address > 1;
+	case CUDA_ROLE_DEVICE_UUID:
+	case CUDA_ROLE_CONTEXT:
+	case CUDA_ROLE_PRIMARY:
+		return event->device > 1;
+	default:
+		return false;
+	}
+}
+
+static void follow_contexts(struct context_watches *contexts, const struct cuda_event *event)
+{
+	const struct process_key key = { .start_ns = event->process_start_ns, .tgid = event->tgid };
+
+	if (event->kind == CUDA_EVENT_EXIT || event->kind == CUDA_EVENT_EXEC)
+		context_watches_end(contexts, &key);
+	else if (tells_several(event))
+		context_watches_begin(contexts, &key);
+}
 
 static void hand_on_event(void *context, const struct cuda_event *event, size_t size)
 {
 	const struct kernel_source *source = context;
 
+	if (source->contexts)
+		follow_contexts(source->contexts, event);
 	if (source->handlers)
 		source->handlers->event(source->handlers->context, event, size);
 }
@@ -48,6 +78,13 @@ static void hand_on_mapped(void *context, uint32_t tgid, const struct mapped_fil
 {
 	const struct kernel_source *source = context;
 
+	if (source->contexts && library_file_is_driver(file->path))
+		context_watches_mapped(source->contexts,
+		                       &(struct library_mapping){ .tgid = (pid_t)tgid,
+		                                                  .start = file->start,
+		                                                  .end = file->end,
+		                                                  .inode = file->inode,
+		                                                  .path = file->path });
 	if (source->handlers)
 		source->handlers->mapped(source->handlers->context, tgid, file);
 }
@@ -113,6 +150,11 @@ static enum event_trouble tell_trouble(void *context, struct error *out)
 
 	if (watch_trouble(source->watch, out)) {
 		(void)error_context(out, "a driver library has no probes");
+		return EVENT_TROUBLE_OFTEN;
+	}
+	if (source->contexts && context_watches_trouble(source->contexts, out)) {
+		(void)error_context(out,
+		                    "on which of its devices a process allocates is not known");
 		return EVENT_TROUBLE_OFTEN;
 	}
 	if (!source->has_undescribed)
@@ -215,6 +257,7 @@ static void tell_health(void *context, struct collector_health *out)
 {
 	struct kernel_source *source = context;
 	const struct watch_counts counts = watch_counts(source->watch);
+	struct context_watch_counts contexts = { 0 };
 
 	for (int i = 0; i < PROBE_LOSS_COUNT; i++)
 		source->dropped[i] =
@@ -225,7 +268,11 @@ static void tell_health(void *context, struct collector_health *out)
 	source->dropped[PROBE_LOSS_COUNT + 1] =
 		(struct named_count){ "definitions_full",
 		                      probe_set_definitions_lost(source->probes) };
+	if (source->contexts)
+		contexts = context_watches_counts(source->contexts);
 	source->attach_errors[0] = (struct named_count){ "refused", counts.libraries.errors };
+	source->attach_errors[1] = (struct named_count){ "contexts", contexts.errors };
+	source->attach_errors[2] = (struct named_count){ "contexts_full", contexts.refused };
 	*out = (struct collector_health){
 		.is_up = true,
 		.attached_libraries = counts.libraries.libraries,
@@ -233,7 +280,8 @@ static void tell_health(void *context, struct collector_health *out)
 		.dropped = source->dropped,
 		.dropped_count = ARRAY_LENGTH(source->dropped),
 		.attach_errors = source->attach_errors,
-		.attach_error_count = 1,
+		.attach_error_count = ARRAY_LENGTH(source->attach_errors),
+		.context_processes = contexts.processes,
 	};
 }
 
@@ -241,7 +289,8 @@ static void close_source(void *context)
 {
 	struct kernel_source *source = context;
 
-	watch_close(source->watch); /* it detaches from the probes */
+	context_watches_free(source->contexts); /* they detach from the probes */
+	watch_close(source->watch);
 	probe_set_close(source->probes);
 	if (source->epoll >= 0)
 		(void)close(source->epoll);
@@ -272,6 +321,7 @@ static int open_parts(struct kernel_source *source, const struct kernel_source_o
 		.context = source,
 	};
 	struct library_attacher attacher;
+	struct context_attacher contexts;
 
 	source->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (source->epoll < 0)
@@ -279,6 +329,10 @@ static int open_parts(struct kernel_source *source, const struct kernel_source_o
 	if (probe_set_open(&(struct probe_set_options){ .storm_limit = options->storm_limit },
 	                   &calls, &source->probes, err) < 0)
 		return -1;
+	if (options->has_contexts && probe_set_has_processes(source->probes)) {
+		contexts = library_context_probes(source->probes);
+		source->contexts = context_watches_new(&contexts);
+	}
 	attacher = library_probes(source->probes);
 	if (watch_open(&(struct watch_options){ .libraries = options->libraries }, &attacher,
 	               &tasks, &source->watch, err) < 0)

@@ -8,11 +8,14 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "collector/event_source.h"
 #include "collector/identity/process_identity.h"
 
 struct kernel_source_options {
-	uint32_t storm_limit;         /* stacks of a process a second; 0: no limit */
+	uint32_t storm_limit; /* stacks of a process a second; 0: no limit */
+	bool has_contexts;    /* of processes with several devices the contexts are watched */
 	const char *const *libraries; /* as of watch_options; NULL: the usual ones */
 	struct process_namer namer;   /* outlives the source; zeroed: /proc alone */
 };

@@ -28,7 +28,7 @@ int collector_identity_open(const struct options *options, struct identifier **o
 {
 	struct kubernetes_access access;
 	const bool is_in_cluster =
-		options->collector_kubernetes != COLLECTOR_KUBERNETES_OFF &&
+		options->collector_kubernetes &&
 		kubernetes_access_find(options->collector_kubernetes_credentials, &access);
 
 	if (identifier_open(

@@ -13,11 +13,6 @@
 
 struct options;
 
-enum collector_kubernetes {
-	COLLECTOR_KUBERNETES_AUTO, /* in a cluster */
-	COLLECTOR_KUBERNETES_OFF,
-};
-
 int collector_identity_open(const struct options *options, struct identifier **out,
                             struct error *err);
 

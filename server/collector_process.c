@@ -213,6 +213,7 @@ static int open_kernel(struct collecting *collecting, struct event_source *out, 
 			    .storm_limit = options->collector_storm_limit < UINT32_MAX
 	                                           ? (uint32_t)options->collector_storm_limit
 	                                           : 0,
+			    .has_contexts = options->collector_gpu_contexts,
 			    .namer = identifier_namer(collecting->identifier),
 		    },
 		    out, err) < 0)

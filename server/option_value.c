@@ -10,7 +10,6 @@
 #include "collector/python/python_stack.h"
 #include "formats/otlp_layout.h"
 #include "profile/profile_type.h"
-#include "server/collector_identity.h"
 #include "storage/sqlite_store.h"
 
 #define NUMBER_TEXT_MAX 32 /* characters of a number; a guess */
@@ -43,9 +42,9 @@ static const struct word merges[] = {
 	{ NULL, 0 },
 };
 
-static const struct word kubernetes[] = {
-	{ "auto", COLLECTOR_KUBERNETES_AUTO },
-	{ "off", COLLECTOR_KUBERNETES_OFF },
+static const struct word automatics[] = {
+	{ "auto", true },
+	{ "off", false },
 	{ NULL, 0 },
 };
 
@@ -88,7 +87,7 @@ static const struct {
 	[OPTION_FORMAT] = { "logfmt|json", formats },
 	[OPTION_MERGE] = { "mean|sum|last|max", merges },
 	[OPTION_INTERNALS] = { "mark|drop", internals },
-	[OPTION_KUBERNETES] = { "auto|off", kubernetes },
+	[OPTION_AUTOMATIC] = { "auto|off", automatics },
 	[OPTION_MALLOC] = { "all|strict|off", mallocs },
 	[OPTION_REVISION] = { "auto|1.5|1.7|1.9|1.10", revisions },
 };

@@ -16,22 +16,22 @@
 #include "base/str.h"
 
 /* The C type of a field, by the type's name in server/options.def. */
-#define OPTION_FIELD_STRING     const char *
-#define OPTION_FIELD_BOOL       bool
-#define OPTION_FIELD_PORT       uint16_t
-#define OPTION_FIELD_COUNT      uint64_t
-#define OPTION_FIELD_BYTES      uint64_t
-#define OPTION_FIELD_MEGABYTES  double
-#define OPTION_FIELD_DURATION   int64_t
-#define OPTION_FIELD_TARGET     int
-#define OPTION_FIELD_SYNC       int
-#define OPTION_FIELD_LEVEL      int
-#define OPTION_FIELD_FORMAT     int
-#define OPTION_FIELD_MERGE      int
-#define OPTION_FIELD_INTERNALS  int
-#define OPTION_FIELD_KUBERNETES int
-#define OPTION_FIELD_MALLOC     int
-#define OPTION_FIELD_REVISION   int
+#define OPTION_FIELD_STRING    const char *
+#define OPTION_FIELD_BOOL      bool
+#define OPTION_FIELD_PORT      uint16_t
+#define OPTION_FIELD_COUNT     uint64_t
+#define OPTION_FIELD_BYTES     uint64_t
+#define OPTION_FIELD_MEGABYTES double
+#define OPTION_FIELD_DURATION  int64_t
+#define OPTION_FIELD_TARGET    int
+#define OPTION_FIELD_SYNC      int
+#define OPTION_FIELD_LEVEL     int
+#define OPTION_FIELD_FORMAT    int
+#define OPTION_FIELD_MERGE     int
+#define OPTION_FIELD_INTERNALS int
+#define OPTION_FIELD_AUTOMATIC int
+#define OPTION_FIELD_MALLOC    int
+#define OPTION_FIELD_REVISION  int
 
 enum option_type {
 	OPTION_STRING,
@@ -47,7 +47,7 @@ enum option_type {
 	OPTION_FORMAT,
 	OPTION_MERGE,
 	OPTION_INTERNALS,
-	OPTION_KUBERNETES,
+	OPTION_AUTOMATIC,
 	OPTION_MALLOC,
 	OPTION_REVISION,
 	OPTION_TYPE_COUNT

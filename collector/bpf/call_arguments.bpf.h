@@ -85,18 +85,19 @@ static __always_inline __u64 times(__u64 a, __u64 b)
 	return b != 0 && a > BYTES_MOST / b ? BYTES_MOST : a * b;
 }
 
-/* ---- where physical memory lies: CUmemAllocationProp ---- */
+/* ---- where memory lies: CUmemAllocationProp, CUmemPoolProps have the same place for it ---- */
 
-#define PROPERTIES_LOCATION_TYPE 8
-#define PROPERTIES_LOCATION_ID   12
-#define LOCATION_DEVICE          1 /* others are of the host */
+#define PROPERTIES_LOCATION 8
+#define LOCATION_ID         4
+#define LOCATION_DEVICE     1 /* others are of the host */
 
-static __always_inline void read_properties(struct pending_call *call)
+/* CUmemLocation: what kind of place it is, and its number. */
+static __always_inline void read_location(struct pending_call *call, __u64 address)
 {
-	const __u64 location = user_half(call->other + PROPERTIES_LOCATION_TYPE);
+	const __u64 location = user_half(address);
 
 	if (location == LOCATION_DEVICE) {
-		call->device = device_of(user_half(call->other + PROPERTIES_LOCATION_ID));
+		call->device = device_of(user_half(address + LOCATION_ID));
 	} else if (location != 0) {
 		call->memory_class = CUDA_CLASS_PINNED;
 		call->flags |= CUDA_EVENT_ON_HOST;
@@ -249,7 +250,10 @@ static __noinline int read_described(struct pending_call *call, __u32 size)
 		return 0;
 	switch (size) {
 	case CUDA_SIZE_PROPERTIES:
-		read_properties(call);
+		read_location(call, call->other + PROPERTIES_LOCATION);
+		return 1;
+	case CUDA_SIZE_LOCATION:
+		read_location(call, call->other);
 		return 1;
 	case CUDA_SIZE_ARRAY:
 		call->bytes = array_bytes(call, &array, 1);
@@ -277,10 +281,13 @@ static __noinline int read_described(struct pending_call *call, __u32 size)
 }
 
 /* Whether `other` is the number of a device. */
-static __always_inline int is_of_device(__u32 role)
+static __always_inline int is_of_device(const struct probed_function *function)
 {
-	return role == CUDA_ROLE_CONTEXT || role == CUDA_ROLE_PRIMARY ||
-	       role == CUDA_ROLE_PRIMARY_RELEASE || role == CUDA_ROLE_PRIMARY_RESET;
+	const __u32 role = function->role;
+
+	return function->size == CUDA_SIZE_NUMBER || role == CUDA_ROLE_CONTEXT ||
+	       role == CUDA_ROLE_PRIMARY || role == CUDA_ROLE_PRIMARY_RELEASE ||
+	       role == CUDA_ROLE_PRIMARY_RESET || role == CUDA_ROLE_DEVICE_UUID;
 }
 
 #define PID_LEVELS_MAX 32 /* of namespaces in each other, which the kernel allows */
@@ -322,7 +329,7 @@ static __always_inline int call_of(const struct pt_regs *regs, __u32 id, struct 
 		.role = function->role,
 		.memory_class = function->memory_class,
 	};
-	if (is_of_device(out->role))
+	if (is_of_device(function))
 		out->device = device_of((__u32)out->other);
 	if (is_of_process(out->role)) {
 		out->address = callers_namespace();
@@ -331,6 +338,7 @@ static __always_inline int call_of(const struct pt_regs *regs, __u32 id, struct 
 	}
 	switch (function->size) {
 	case CUDA_SIZE_NONE:
+	case CUDA_SIZE_NUMBER:
 	case CUDA_SIZE_ARGUMENT:
 	case CUDA_SIZE_PITCH:
 		return 1;
@@ -346,6 +354,13 @@ static __always_inline int call_of(const struct pt_regs *regs, __u32 id, struct 
 	}
 }
 
+/* Whether what calls of that role give is an int. */
+static __always_inline int gives_number(__u32 role)
+{
+	return role == CUDA_ROLE_DEVICE_COUNT || role == CUDA_ROLE_CURRENT_DEVICE ||
+	       role == CUDA_ROLE_DEVICE_OF;
+}
+
 /* What the driver has written: 0 when it could be read. */
 static __always_inline int read_result(struct pending_call *call, __u64 *out)
 {
@@ -358,8 +373,7 @@ static __always_inline int read_result(struct pending_call *call, __u64 *out)
 		call->bytes = times(user_word(call->other), call->bytes);
 	if (size == CUDA_SIZE_PITCH_NARROW)
 		call->bytes = times(user_half(call->other), call->bytes);
-	if (size != CUDA_SIZE_NARROW && size != CUDA_SIZE_PITCH_NARROW &&
-	    call->role != CUDA_ROLE_DEVICE_COUNT)
+	if (size != CUDA_SIZE_NARROW && size != CUDA_SIZE_PITCH_NARROW && !gives_number(call->role))
 		return (int)bpf_probe_read_user(out, sizeof(*out), at);
 	rc = (int)bpf_probe_read_user(&half, sizeof(half), at);
 	*out = half;

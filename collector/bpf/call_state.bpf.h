@@ -33,6 +33,7 @@
 
 #define RETURN_ADDRESS_BYTES 8 /* popped by the return */
 #define CALLS_KEPT           4 /* of a thread: pending ones, and such that were left */
+#define CONTEXTS_KEPT        8 /* of a thread: below them it is not known which */
 
 struct pending_call {
 	__u64 stack_pointer; /* at the entry; 0: none */
@@ -47,9 +48,19 @@ struct pending_call {
 	__u16 flags;       /* of cuda_event_flag */
 };
 
+/*
+ * The contexts of a thread, the current one first; what is behind the last, and what nobody
+ * has told, is 0. A thread without any has the same.
+ */
+struct context_stack {
+	__u64 watch; /* since which watch of its process it is kept; 0: none */
+	__u64 handles[CONTEXTS_KEPT];
+};
+
 /* Innermost first: their stack pointers ascend. */
 struct call_state {
 	struct pending_call calls[CALLS_KEPT];
+	struct context_stack contexts;
 };
 
 enum call_entry {
@@ -213,14 +224,21 @@ static __always_inline int take_call(struct call_state *state, __u64 stack_point
 	return 1;
 }
 
-/* Takes the pending call that returns to `stack_pointer`; 0 when there is none. */
-static __always_inline int call_state_leave(struct task_struct *task, __u64 stack_pointer,
-                                            struct pending_call *out)
+/*
+ * Takes the pending call that returns to `stack_pointer`; NULL when there is none, else the
+ * state of the thread.
+ */
+static __always_inline struct call_state *
+call_state_leave(struct task_struct *task, __u64 stack_pointer, struct pending_call *out)
 {
-	if (use_task_storage &&
-	    take_call(bpf_task_storage_get(&task_calls, task, NULL, 0), stack_pointer, out))
-		return 1;
-	return take_call(thread_call(), stack_pointer, out);
+	struct call_state *state = NULL;
+
+	if (use_task_storage)
+		state = bpf_task_storage_get(&task_calls, task, NULL, 0);
+	if (take_call(state, stack_pointer, out))
+		return state;
+	state = thread_call();
+	return take_call(state, stack_pointer, out) ? state : NULL;
 }
 
 /* At the end of a thread; task storage goes with its task. */

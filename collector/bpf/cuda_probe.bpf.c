@@ -6,7 +6,8 @@
  *   entry   note the call. What takes something back (free, unmap) is counted and sent, so
  *           that nobody's reuse of the address is in front of it in the ring.
  *   return  allocation: count and send it with the caller's stack, or its failure. Free: send
- *           that it failed, if it did. Others: send what became of them.
+ *           that it failed, if it did. What makes a context current: keep it. Others: send
+ *           what became of them.
  *
  * Source   collector specification 2.2, 4.2, 4.5
  */
@@ -17,6 +18,7 @@
 
 #include "collector/bpf/call_arguments.bpf.h"
 #include "collector/bpf/call_state.bpf.h"
+#include "collector/bpf/context_stack.bpf.h"
 #include "collector/bpf/cuda_probe_shared.h"
 #include "collector/bpf/event_ring.bpf.h"
 #include "collector/bpf/kernel_types.bpf.h"
@@ -51,6 +53,15 @@ event_of(const struct task_struct *task, const struct process_key *key, enum cud
 static __always_inline enum event_urgency process_calls_notice(struct process_calls *calls)
 {
 	if (calls->noticed || __sync_lock_test_and_set(&calls->noticed, 1) != 0)
+		return EVENT_PATIENT;
+	return EVENT_URGENT;
+}
+
+/* Of several devices the first word is urgent: the contexts of the process are to be watched. */
+static __always_inline enum event_urgency process_calls_see_devices(struct process_calls *calls,
+                                                                    __u64 count)
+{
+	if (count <= 1 || calls->several || __sync_lock_test_and_set(&calls->several, 1) != 0)
 		return EVENT_PATIENT;
 	return EVENT_URGENT;
 }
@@ -151,6 +162,7 @@ static __always_inline void leave_failed(const struct pt_regs *regs, const struc
 {
 	switch (role) {
 	case CUDA_ROLE_DEVICE_COUNT:
+	case CUDA_ROLE_DEVICE_UUID:
 	case CUDA_ROLE_PRIVATE_TABLE: /* asked for, to see whether it is there */
 		return;
 	case CUDA_ROLE_FREE:
@@ -184,6 +196,10 @@ static __always_inline void leave_done(const struct pt_regs *regs, const struct 
 	case CUDA_ROLE_UNMAP:
 		event->kind = CUDA_EVENT_UNMAPPED;
 		break;
+	case CUDA_ROLE_DEVICE_COUNT:
+		event->kind = CUDA_EVENT_DONE;
+		event_ring_send(calls, event, process_calls_see_devices(calls, event->address));
+		return;
 	default:
 		event->kind = CUDA_EVENT_DONE;
 		break;
@@ -196,7 +212,7 @@ static __always_inline int has_result(__u32 role)
 {
 	return role == CUDA_ROLE_ALLOC || role == CUDA_ROLE_IMPORT || role == CUDA_ROLE_RETAIN ||
 	       role == CUDA_ROLE_CONTEXT || role == CUDA_ROLE_PRIMARY ||
-	       role == CUDA_ROLE_DEVICE_COUNT;
+	       role == CUDA_ROLE_DEVICE_COUNT || role == CUDA_ROLE_STREAM || role == CUDA_ROLE_POOL;
 }
 
 /* From where the result is to what it is; 0 of a call that failed. */
@@ -211,36 +227,200 @@ static __always_inline void take_result(struct pending_call *call, struct cuda_e
 	call->address = address;
 }
 
+/* The 16 bytes of a UUID are address and bytes of the event. */
+static __always_inline void take_uuid(const struct pending_call *call, struct cuda_event *event)
+{
+	__u64 words[2] = { 0, 0 };
+
+	if (bpf_probe_read_user(words, sizeof(words), (const void *)call->address))
+		event->flags |= CUDA_EVENT_NO_ADDRESS;
+	event->address = words[0];
+	event->bytes = words[1];
+}
+
+/* ---- contexts ---- */
+
+/* A return, and whose. */
+struct leaving {
+	const struct task_struct *task;
+	struct process_key key;
+	struct call_state *state; /* of the thread */
+	struct pending_call call;
+	__s32 result;
+};
+
+static __always_inline struct cuda_event event_of_return(const struct leaving *leaving)
+{
+	struct cuda_event event = event_of(leaving->task, &leaving->key, CUDA_EVENT_DONE);
+
+	event.duration_ns = event.time_ns - leaving->call.start_ns;
+	event.result = leaving->result;
+	return event;
+}
+
+/* A context is on that device; once, as long as it is not told of too many others. */
+static __always_inline void tell_device(const struct leaving *leaving, __u64 handle, __u64 number)
+{
+	const struct context_key key = { .process = leaving->key, .handle = handle };
+	const __u64 *told = bpf_map_lookup_elem(&contexts_told, &key);
+	struct process_calls *calls;
+	struct cuda_event event;
+
+	if (handle == 0 || (told && *told == number))
+		return;
+	calls = process_calls_of(&leaving->key);
+	if (!calls)
+		return;
+	bpf_map_update_elem(&contexts_told, &key, &number, BPF_ANY);
+	event = event_of_return(leaving);
+	event.function = leaving->call.function;
+	event.address = handle;
+	event.device = device_of(number);
+	event_ring_send(calls, &event, EVENT_PATIENT);
+}
+
+/* Another context was current than what was seen: the first time it is told. */
+static __always_inline void tell_unseen(const struct leaving *leaving, __u64 handle)
+{
+	struct process_calls *calls = process_calls_of(&leaving->key);
+	struct cuda_event event;
+
+	probe_loss_count(LOSS_CONTEXT);
+	if (!calls || __sync_lock_test_and_set(&calls->unseen, 1) != 0)
+		return;
+	event = event_of_return(leaving);
+	event.function = leaving->call.function;
+	event.address = handle;
+	event_ring_send(calls, &event, EVENT_PATIENT);
+}
+
+/* What the driver says that is current, or was until now. */
+static __always_inline void compare_current(const struct leaving *leaving, __u64 handle)
+{
+	struct context_stack *stack = &leaving->state->contexts;
+
+	if (stack->handles[0] != 0 && stack->handles[0] != handle && stack->watch != 0)
+		tell_unseen(leaving, handle);
+	if (handle != 0)
+		stack->handles[0] = handle;
+}
+
+static __always_inline void tell_handle(struct leaving *leaving, __u64 handle)
+{
+	struct process_calls *calls = process_calls_of(&leaving->key);
+	struct cuda_event event;
+
+	if (!calls)
+		return;
+	event = event_of_return(leaving);
+	event.function = leaving->call.function;
+	event.device = leaving->call.device;
+	event.address = handle;
+	context_stack_tell(&leaving->state->contexts, &leaving->key, &event);
+	event_ring_send(calls, &event, EVENT_PATIENT);
+}
+
+/* Calls that are of processes with several devices; a function of its own for the verifier. */
+static __noinline int leave_context(struct leaving *leaving)
+{
+	struct context_stack *stack;
+	__u64 given = 0;
+
+	if (!leaving || !leaving->state || leaving->result != 0)
+		return 0;
+	stack = &leaving->state->contexts;
+	context_stack_follow(stack, &leaving->key);
+	if (leaving->call.role != CUDA_ROLE_CURRENT_SET &&
+	    leaving->call.role != CUDA_ROLE_CURRENT_PUSH &&
+	    leaving->call.role != CUDA_ROLE_STREAM_END &&
+	    leaving->call.role != CUDA_ROLE_POOL_END && read_result(&leaving->call, &given))
+		return 0;
+	switch (leaving->call.role) {
+	case CUDA_ROLE_CURRENT_SET:
+		context_stack_set(stack, leaving->call.address);
+		break;
+	case CUDA_ROLE_CURRENT_PUSH:
+		context_stack_push(stack, leaving->call.address);
+		break;
+	case CUDA_ROLE_CURRENT_POP:
+		compare_current(leaving, given);
+		context_stack_pop(stack);
+		break;
+	case CUDA_ROLE_CURRENT_TOLD:
+		compare_current(leaving, given);
+		break;
+	case CUDA_ROLE_CURRENT_DEVICE:
+		tell_device(leaving, stack->handles[0], given);
+		break;
+	case CUDA_ROLE_DEVICE_OF:
+		tell_device(leaving, leaving->call.other, given);
+		break;
+	case CUDA_ROLE_STREAM_END:
+	case CUDA_ROLE_POOL_END:
+		tell_handle(leaving, leaving->call.address);
+		break;
+	default:
+		tell_handle(leaving, given);
+		break;
+	}
+	return 0;
+}
+
+/* What the call has done to the contexts of its thread, and in which one it was made. */
+static __always_inline void note_context(struct leaving *leaving, struct cuda_event *event)
+{
+	struct context_stack *stack = &leaving->state->contexts;
+
+	if (leaving->call.role == CUDA_ROLE_CONTEXT && event->result == 0) {
+		context_stack_follow(stack, &leaving->key);
+		context_stack_push(stack, event->address);
+	} else if (leaving->call.role == CUDA_ROLE_CONTEXT_END && event->result == 0) {
+		context_stack_follow(stack, &leaving->key);
+		context_stack_end(stack, event->address);
+	} else {
+		context_stack_tell(stack, &leaving->key, event);
+	}
+}
+
+/* ---- returns ---- */
+
+static __always_inline void leave_call(const struct pt_regs *regs, struct leaving *leaving)
+{
+	struct process_calls *calls = process_calls_of(&leaving->key);
+	struct pending_call *call = &leaving->call;
+	struct cuda_counters *counters;
+	struct cuda_event event;
+
+	if (!calls)
+		return;
+	event = event_of_return(leaving);
+	if (has_result(call->role))
+		take_result(call, &event);
+	describe(&event, call);
+	if (call->role == CUDA_ROLE_DEVICE_UUID)
+		take_uuid(call, &event);
+	note_context(leaving, &event);
+	counters = counters_of(calls, call);
+	if (leaving->result == 0)
+		leave_done(regs, leaving->task, call->role, &event, calls, counters);
+	else
+		leave_failed(regs, leaving->task, call->role, &event, calls, counters);
+}
+
 SEC("uretprobe")
 int cuda_leave(struct pt_regs *regs)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	const __s32 result = regs->ax;
-	struct cuda_counters *counters;
-	struct process_calls *calls;
-	struct process_key key;
-	struct cuda_event event;
-	struct pending_call call;
+	struct leaving leaving = { .task = task, .result = regs->ax };
 
-	if (!call_state_leave(task, regs->sp, &call))
+	leaving.state = call_state_leave(task, regs->sp, &leaving.call);
+	if (!leaving.state || (leaving.call.role == CUDA_ROLE_FREE && leaving.result == 0))
 		return 0;
-	if (call.role == CUDA_ROLE_FREE && result == 0)
-		return 0;
-	key = process_key_of(task);
-	calls = process_calls_of(&key);
-	if (!calls)
-		return 0;
-	event = event_of(task, &key, CUDA_EVENT_DONE);
-	event.duration_ns = event.time_ns - call.start_ns;
-	event.result = result;
-	if (has_result(call.role))
-		take_result(&call, &event);
-	describe(&event, &call);
-	counters = counters_of(calls, &call);
-	if (result == 0)
-		leave_done(regs, task, call.role, &event, calls, counters);
+	leaving.key = process_key_of(task);
+	if (cuda_role_is_of_several(leaving.call.role))
+		(void)leave_context(&leaving);
 	else
-		leave_failed(regs, task, call.role, &event, calls, counters);
+		leave_call(regs, &leaving);
 	return 0;
 }
 
@@ -268,6 +448,8 @@ int thread_exits(void *context)
 		return 0;
 	/* Of two threads that end at once, both may see that nobody is left. */
 	calls = ending(task, CUDA_EVENT_EXIT, &event);
+	if (calls)
+		context_stack_unwatch(task);
 	if (calls && __sync_lock_test_and_set(&calls->exited, 1) == 0)
 		event_ring_send_urgent(&event);
 	return 0;
@@ -284,6 +466,9 @@ int process_execs(void *context)
 		return 0;
 	calls->announced = 0;
 	calls->noticed = 0;
+	calls->several = 0;
+	calls->unseen = 0;
+	context_stack_unwatch(task);
 	event_ring_send_urgent(&event);
 	return 0;
 }

@@ -14,8 +14,10 @@
 #include <linux/types.h>
 #endif
 
-#define PROCESS_COUNT_MAX 8192  /* that called the driver, at a time; the rest shares an entry */
-#define THREAD_CALLS_MAX  65536 /* calls at a time, where the kernel has no task storage */
+#define PROCESS_COUNT_MAX   8192  /* that called the driver, at a time; the rest shares an entry */
+#define THREAD_CALLS_MAX    65536 /* calls at a time, where the kernel has no task storage */
+#define CONTEXT_WATCHES_MAX 256   /* processes whose contexts are watched, at a time */
+#define CONTEXTS_TOLD_MAX   4096  /* contexts whose device was told; of others it is told again */
 
 /* A process, also when ids are used again. All zero: those that found no place. */
 struct process_key {
@@ -38,6 +40,8 @@ struct process_calls {
 	__u64 exited;    /* 1: its last thread has ended */
 	__u64 announced; /* 1: CUDA_EVENT_INIT was sent since it began or ran exec */
 	__u64 noticed;   /* 1: user space was woken for it since */
+	__u64 several;   /* 1: likewise, since it sees several devices */
+	__u64 unseen;    /* 1: a context was current otherwise than was seen */
 	__u64 storm_ns;  /* until when its stacks have used up their limit */
 	__u64 share_ns;  /* until when what it sent counts: ring_share.bpf.h */
 };

@@ -62,19 +62,26 @@ static uint64_t cookie_of(const struct probe_point *point)
 	                         pages_between(point->offset, point->code_end));
 }
 
-static int create_multi(int program, const char *path, const struct probe_points *points,
-                        uint32_t flags)
+/* On one file by its path, in one process or in all (0). */
+struct probed_file {
+	const char *path;
+	uint32_t tgid;
+};
+
+static int create_multi(int program, const struct probed_file *file,
+                        const struct probe_points *points, uint32_t flags)
 {
 	uint64_t offsets[CUDA_FUNCTION_COUNT];
 	uint64_t cookies[CUDA_FUNCTION_COUNT];
 	struct multi_link_attributes attributes = {
 		.program = (uint32_t)program,
 		.attach_type = PROBE_LINK_MULTI_ATTACH_TYPE,
-		.path = (uint64_t)(uintptr_t)path,
+		.path = (uint64_t)(uintptr_t)file->path,
 		.offsets = (uint64_t)(uintptr_t)offsets,
 		.cookies = (uint64_t)(uintptr_t)cookies,
 		.count = (uint32_t)points->count,
 		.flags = flags,
+		.pid = file->tgid,
 	};
 
 	for (size_t i = 0; i < points->count; i++) {
@@ -84,12 +91,15 @@ static int create_multi(int program, const char *path, const struct probe_points
 	return (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attributes, sizeof(attributes));
 }
 
-bool probe_link_has_multi(void)
+/* The error of a link that cannot be, of a program for such links; 0: there is none. */
+static int error_of_multi(uint32_t tgid)
 {
 	static const struct bpf_insn nothing[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
+	/* a folder is no file to be probed */
+	const struct probed_file folder = { "/", tgid };
 	const struct probe_points one = { .count = 1 };
 	LIBBPF_OPTS(bpf_prog_load_opts, options,
 	            .expected_attach_type = (enum bpf_attach_type)PROBE_LINK_MULTI_ATTACH_TYPE);
@@ -99,14 +109,24 @@ bool probe_link_has_multi(void)
 	int number;
 
 	if (program < 0)
-		return false;
-	/* A folder is no file to be probed, says who knows the link; others: bad argument. */
-	link = create_multi(program, "/", &one, 0);
-	number = errno;
+		return 0;
+	link = create_multi(program, &folder, &one, 0);
+	number = link < 0 ? errno : 0;
 	if (link >= 0)
 		close(link);
 	close(program);
-	return link < 0 && number == EBADF;
+	return number;
+}
+
+bool probe_link_has_multi(void)
+{
+	return error_of_multi(0) == EBADF; /* who does not know the link: bad argument */
+}
+
+bool probe_link_has_processes(void)
+{
+	/* kernels that take it for a process look at it first: no process has that number */
+	return probe_link_has_multi() && error_of_multi(UINT32_MAX) == EINVAL;
 }
 
 static int refused(int number, const char *what, struct error *err)
@@ -114,28 +134,31 @@ static int refused(int number, const char *what, struct error *err)
 	error_set_errno(err, number, "attaching %s", what);
 	if (number == EPERM || number == EACCES)
 		err->code = ERROR_FORBIDDEN;
+	if (number == ESRCH)
+		err->code = ERROR_NOT_FOUND;
 	return -1;
 }
 
 static int attach_multi(struct probe_half *half, const struct bpf_program *program,
-                        const char *path, const struct probe_points *points, uint32_t flags,
-                        struct error *err)
+                        const struct probed_file *file, const struct probe_points *points,
+                        uint32_t flags, struct error *err)
 {
-	half->multi = create_multi(bpf_program__fd(program), path, points, flags);
+	half->multi = create_multi(bpf_program__fd(program), file, points, flags);
 	if (half->multi < 0)
 		return refused(errno, "a multi-uprobe link", err);
 	return 0;
 }
 
 static int attach_events(struct probe_half *half, const struct bpf_program *program,
-                         const char *path, const struct probe_points *points, uint32_t flags,
-                         struct error *err)
+                         const struct probed_file *file, const struct probe_points *points,
+                         uint32_t flags, struct error *err)
 {
+	assert(file->tgid == 0);
 	for (size_t i = 0; i < points->count; i++) {
 		LIBBPF_OPTS(bpf_uprobe_opts, options, .retprobe = flags == MULTI_RETURN,
 		            .bpf_cookie = cookie_of(&points->points[i]));
 		struct bpf_link *link = bpf_program__attach_uprobe_opts(
-			program, -1, path, points->points[i].offset, &options);
+			program, -1, file->path, points->points[i].offset, &options);
 
 		if (!link)
 			return refused(errno, "a perf uprobe", err);
@@ -163,26 +186,29 @@ static struct probe_points returning(const struct probe_points *points)
 	return some;
 }
 
-int probe_link_open(int descriptor, const struct probe_points *points,
-                    const struct bpf_program *enter, const struct bpf_program *leave,
-                    enum probe_method method, struct probe_link **out, struct error *err)
+int probe_link_open(const struct probe_target *target, const struct bpf_program *enter,
+                    const struct bpf_program *leave, enum probe_method method,
+                    struct probe_link **out, struct error *err)
 {
-	int (*const attach)(struct probe_half *, const struct bpf_program *, const char *,
-	                    const struct probe_points *, uint32_t, struct error *) =
-		method == PROBE_METHOD_MULTI ? attach_multi : attach_events;
+	int (*const attach)(struct probe_half *, const struct bpf_program *,
+	                    const struct probed_file *, const struct probe_points *, uint32_t,
+	                    struct error *) = method == PROBE_METHOD_MULTI ? attach_multi
+	                                                                   : attach_events;
+	const struct probe_points *points = target->points;
 	const struct probe_points at_return = returning(points);
 	struct probe_link *link = mem_zalloc(1, sizeof(*link));
 	char path[32];
+	const struct probed_file file = { path, target->tgid };
 
 	assert(method != PROBE_METHOD_BEST);
 	/* The very file that was looked into, whatever its name leads to by now. */
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", target->descriptor);
 	link->enter.multi = -1;
 	link->leave.multi = -1;
 	/* Returns first: one without its entry is nothing, an entry without its return is. */
 	if ((at_return.count > 0 &&
-	     attach(&link->leave, leave, path, &at_return, MULTI_RETURN, err) < 0) ||
-	    (points->count > 0 && attach(&link->enter, enter, path, points, 0, err) < 0)) {
+	     attach(&link->leave, leave, &file, &at_return, MULTI_RETURN, err) < 0) ||
+	    (points->count > 0 && attach(&link->enter, enter, &file, points, 0, err) < 0)) {
 		probe_link_close(link);
 		return -1;
 	}

@@ -36,12 +36,20 @@ static bool has_offset(const struct probe_points *points, uint64_t offset)
 	return false;
 }
 
-static void collect(const struct elf_image *image, struct probe_points *points)
+static bool is_in_scope(enum cuda_function_id id, enum probe_scope scope)
+{
+	return cuda_role_is_of_several(cuda_function(id)->role) == (scope == PROBE_SCOPE_SEVERAL);
+}
+
+static void collect(const struct elf_image *image, enum probe_scope scope,
+                    struct probe_points *points)
 {
 	for (unsigned int id = 0; id < CUDA_FUNCTION_COUNT; id++) {
 		struct probe_point point = { .function = id };
 		uint64_t address;
 
+		if (!is_in_scope(id, scope))
+			continue;
 		if (!elf_image_export(image, cuda_function(id)->name, &address) ||
 		    !find_code(image, address, &point))
 			points->missing++;
@@ -67,7 +75,8 @@ static int read_pages(int descriptor, const struct probe_points *points, struct 
 	return 0;
 }
 
-int probe_points_find(int descriptor, struct probe_points *out, struct error *err)
+int probe_points_find(int descriptor, enum probe_scope scope, struct probe_points *out,
+                      struct error *err)
 {
 	CLEANUP(code_blocks_freep) struct code_blocks *blocks = code_blocks_new();
 	struct probe_points points = { .count = 0 };
@@ -85,7 +94,7 @@ int probe_points_find(int descriptor, struct probe_points *out, struct error *er
 	code_bytes_init_file(&bytes, blocks, own, (uint64_t)status.st_size);
 	rc = elf_image_init(&image, &bytes, err);
 	if (rc == 0) {
-		collect(&image, &points);
+		collect(&image, scope, &points);
 		rc = read_pages(descriptor, &points, err);
 	}
 	code_bytes_fini(&bytes);

@@ -1,7 +1,8 @@
 /*
  * Where in a driver library the probed functions begin.
  *
- * Shape    each place once: when several names share it, the first line of
+ * Shape    those that have probes in all processes, or those that have them in processes with
+ *          several devices only (cuda_function.h). Each place once: when several names share it, the first line of
  *          cuda_functions.def has it. Only names that the file defines in .dynsym, and only
  *          places in executable segments.
  * Units    offsets in the file.
@@ -31,5 +32,11 @@ struct probe_points {
 	size_t missing; /* names that this library does not have */
 };
 
+enum probe_scope {
+	PROBE_SCOPE_ALL,     /* processes */
+	PROBE_SCOPE_SEVERAL, /* devices */
+};
+
 /* Looks into the open file; every page with a point in it is in the page cache then. */
-int probe_points_find(int descriptor, struct probe_points *out, struct error *err);
+int probe_points_find(int descriptor, enum probe_scope scope, struct probe_points *out,
+                      struct error *err);

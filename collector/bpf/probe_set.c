@@ -4,7 +4,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -15,6 +14,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "collector/bpf/link_closer.h"
 #include "collector/bpf/pid_namespace.h"
 #include "cuda_probe.skel.h"
 
@@ -22,22 +22,17 @@
 #define HASH_BESIDE_STORAGE 1024 /* calls, for when task storage has no memory at the moment */
 #define STOP_DRAINING       (-ECANCELED)
 
-/* A link that is being closed, which takes its time. */
-struct closing {
-	pthread_t thread;
-	struct closing *next;
-};
-
 struct probe_set {
 	struct cuda_probe_bpf *programs;
 	struct probe_set_handlers handlers;
 	enum probe_method method;
 	struct ring_buffer *events;
 	struct ring_buffer *definitions;
+	uint64_t watches;   /* of contexts, since the start */
 	size_t events_left; /* of this call of probe_set_drain() */
 	int waiting;        /* epoll: the ring, and the timer */
 	int timer;
-	struct closing *closing;
+	struct link_closer *closer;
 };
 
 static const char *const loss_names[PROBE_LOSS_COUNT] = {
@@ -248,6 +243,7 @@ int probe_set_open(const struct probe_set_options *options,
 
 	set->waiting = -1;
 	set->timer = -1;
+	set->closer = link_closer_new();
 	set->handlers = *handlers;
 	set->method = options->method;
 	if (set->method == PROBE_METHOD_BEST)
@@ -266,13 +262,7 @@ void probe_set_close(struct probe_set *set)
 {
 	if (!set)
 		return;
-	while (set->closing) {
-		struct closing *closing = set->closing;
-
-		set->closing = closing->next;
-		pthread_join(closing->thread, NULL);
-		free(closing);
-	}
+	link_closer_free(set->closer);
 	if (set->timer >= 0)
 		(void)close(set->timer);
 	if (set->waiting >= 0)
@@ -283,37 +273,38 @@ void probe_set_close(struct probe_set *set)
 	free(set);
 }
 
-int probe_set_attach(struct probe_set *set, int descriptor, const struct probe_points *points,
+int probe_set_attach(struct probe_set *set, const struct probe_target *target,
                      struct probe_link **out, struct error *err)
 {
-	return probe_link_open(descriptor, points, set->programs->progs.cuda_enter,
+	if (target->tgid != 0 && link_closer_waiting(set->closer) >= PROBE_CLOSING_MAX)
+		return error_set(err, ERROR_UNAVAILABLE,
+		                 "more than %d links of processes that have ended are being closed",
+		                 PROBE_CLOSING_MAX);
+	return probe_link_open(target, set->programs->progs.cuda_enter,
 	                       set->programs->progs.cuda_leave, set->method, out, err);
 }
 
-static void *close_link(void *link)
+bool probe_set_has_processes(const struct probe_set *set)
 {
-	probe_link_close(link);
-	return NULL;
+	return set->method == PROBE_METHOD_MULTI && probe_link_has_processes();
+}
+
+bool probe_set_watch_contexts(struct probe_set *set, const struct process_key *key)
+{
+	const uint64_t watch = ++set->watches;
+
+	return bpf_map__update_elem(set->programs->maps.context_watches, key, sizeof(*key), &watch,
+	                            sizeof(watch), BPF_ANY) == 0;
+}
+
+void probe_set_unwatch_contexts(struct probe_set *set, const struct process_key *key)
+{
+	(void)bpf_map__delete_elem(set->programs->maps.context_watches, key, sizeof(*key), 0);
 }
 
 void probe_set_detach(struct probe_set *set, struct probe_link *link)
 {
-	struct closing *closing;
-
-	if (!link)
-		return;
-	if (set->method == PROBE_METHOD_MULTI) {
-		probe_link_close(link);
-		return;
-	}
-	closing = mem_zalloc(1, sizeof(*closing));
-	if (pthread_create(&closing->thread, NULL, close_link, link) != 0) {
-		free(closing);
-		probe_link_close(link);
-		return;
-	}
-	closing->next = set->closing;
-	set->closing = closing;
+	link_closer_take(set->closer, link);
 }
 
 int probe_set_descriptor(const struct probe_set *set)

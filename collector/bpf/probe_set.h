@@ -8,7 +8,7 @@
  * Errors   ERROR_FORBIDDEN when a capability is missing, ERROR_UNIMPLEMENTED when the kernel
  *          is too old or the verifier refuses, ERROR_IO; ERROR_INVALID for a file that is no
  *          library of code.
- * Threads  none: the collector's. Perf events are closed by threads of its own.
+ * Threads  none: the collector's. Links are closed by a thread of its own.
  * Source   collector specification 4.1, 4.5
  */
 #pragma once
@@ -26,7 +26,8 @@
 
 #define PROBE_EVENT_RING_BYTES      ((size_t)4 << 20)
 #define PROBE_DEFINITION_RING_BYTES ((size_t)1 << 20)
-#define PROBE_STORM_SECONDS         5        /* of its limit may a process use up at once */
+#define PROBE_STORM_SECONDS         5  /* of its limit may a process use up at once */
+#define PROBE_CLOSING_MAX           64 /* links that are being closed: no process gets any then */
 #define PROBE_DRAIN_NS              50000000 /* at most between events and their draining */
 
 enum call_storage {
@@ -61,9 +62,19 @@ int probe_set_open(const struct probe_set_options *options,
 /* Detaches whatever is attached. NULL is fine. */
 void probe_set_close(struct probe_set *set);
 
-/* Attaches to all functions at `points`, which are of the open file. */
-int probe_set_attach(struct probe_set *set, int descriptor, const struct probe_points *points,
+/* ERROR_NOT_FOUND: the process has ended; ERROR_UNAVAILABLE: too many come and go. */
+int probe_set_attach(struct probe_set *set, const struct probe_target *target,
                      struct probe_link **out, struct error *err);
+
+/* Whether it may be attached to one process alone. */
+bool probe_set_has_processes(const struct probe_set *set);
+
+/*
+ * From now on all that makes contexts current in the process is seen: its functions have their
+ * probes. False when there are CONTEXT_WATCHES_MAX. At its end the process is unwatched.
+ */
+bool probe_set_watch_contexts(struct probe_set *set, const struct process_key *key);
+void probe_set_unwatch_contexts(struct probe_set *set, const struct process_key *key);
 
 /* Returns at once. NULL is fine. */
 void probe_set_detach(struct probe_set *set, struct probe_link *link);

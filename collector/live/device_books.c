@@ -129,6 +129,17 @@ static void set_gpu(struct gpu_process *process, const char *uuid)
 	(void)snprintf(process->gpu, sizeof(process->gpu), "%s", uuid);
 }
 
+/* Which one the process counts as `number`, by what it was told or shows; NULL: not certain. */
+static const struct device_reading *find_device(const struct device_books *books,
+                                                const struct gpu_process *process, size_t number)
+{
+	const uint8_t *uuid = told_devices_uuid(&process->account.told, number);
+
+	if (uuid)
+		return gpu_choice_uuid(books->known, books->known_count, uuid);
+	return gpu_choice_number(books->known, books->known_count, &process->identity, number);
+}
+
 /* Devices that it counts itself, as far as it holds or held memory of them. */
 static void name_devices(const struct device_books *books, struct gpu_process *process)
 {
@@ -142,9 +153,22 @@ static void name_devices(const struct device_books *books, struct gpu_process *p
 		/* of one that has ended it stays */
 		if (process->end_mono_ns != 0 && process->gpus[i][0])
 			continue;
-		device = gpu_choice_number(books->known, books->known_count, &process->identity, i);
+		device = find_device(books, process, i);
 		(void)snprintf(process->gpus[i], DEVICE_TEXT, "%s", device ? device->uuid : "");
 	}
+}
+
+/* The one that it is on by what it showed and was told of itself; NULL: not certain. */
+static const struct device_reading *only_device(const struct device_books *books,
+                                                const struct gpu_process *process)
+{
+	const struct device_reading *device =
+		gpu_choice_find(books->known, books->known_count, &process->identity);
+
+	if (!device && process->account.told.count == 1 &&
+	    told_devices_uuid(&process->account.told, 0))
+		device = find_device(books, process, 0);
+	return device;
 }
 
 static void settle_process(const struct device_books *books, const struct device_picture *picture,
@@ -164,7 +188,7 @@ static void settle_process(const struct device_books *books, const struct device
 	}
 	if (strcmp(process->gpu, DEVICE_UNKNOWN) != 0)
 		return;
-	device = gpu_choice_find(books->known, books->known_count, &process->identity);
+	device = only_device(books, process);
 	if (device)
 		set_gpu(process, device->uuid);
 }

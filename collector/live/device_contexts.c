@@ -1,43 +1,27 @@
 #include "collector/live/device_contexts.h"
 
-#include <stdlib.h>
+#include <stddef.h>
 
-#include "base/mem.h"
 #include "collector/cuda_function.h"
 
-void device_contexts_fini(struct device_contexts *contexts)
-{
-	free(contexts->threads);
-	*contexts = (struct device_contexts){ 0 };
-}
-
-/* ---- threads ---- */
-
-uint16_t device_contexts_current(const struct device_contexts *contexts, uint32_t tid)
-{
-	const struct context_thread *thread;
-
-	if (!contexts->threads)
-		return 0;
-	thread = &contexts->threads[tid % CONTEXT_THREADS_MAX];
-	return thread->tid == tid ? thread->number : 0;
-}
-
-static void make_current(struct device_contexts *contexts, uint32_t tid, uint16_t number)
-{
-	if (!contexts->threads)
-		contexts->threads = mem_zalloc(CONTEXT_THREADS_MAX, sizeof(*contexts->threads));
-	contexts->threads[tid % CONTEXT_THREADS_MAX] = (struct context_thread){ tid, number };
-}
-
-static void forget_current(struct device_contexts *contexts, uint16_t number)
-{
-	for (uint32_t i = 0; contexts->threads && i < CONTEXT_THREADS_MAX; i++)
-		if (contexts->threads[i].number == number)
-			contexts->threads[i].number = 0;
-}
-
 /* ---- contexts ---- */
+
+static struct device_context *find(struct device_contexts *contexts, uint64_t handle)
+{
+	for (uint32_t i = 0; i < contexts->count; i++)
+		if (contexts->contexts[i].handle == handle)
+			return &contexts->contexts[i];
+	return NULL;
+}
+
+static struct device_context *find_primary(struct device_contexts *contexts, uint16_t device)
+{
+	for (uint32_t i = 0; i < contexts->count; i++)
+		if (contexts->contexts[i].origin == CONTEXT_PRIMARY &&
+		    contexts->contexts[i].device == device)
+			return &contexts->contexts[i];
+	return NULL;
+}
 
 static void note_device(struct device_contexts *contexts, uint16_t device)
 {
@@ -47,53 +31,74 @@ static void note_device(struct device_contexts *contexts, uint16_t device)
 	contexts->device = device;
 }
 
-static void add(struct device_contexts *contexts, const struct device_context *context)
+/* With the next number; NULL: there are too many, or numbers would be used again. */
+static struct device_context *add(struct device_contexts *contexts,
+                                  const struct device_context *context)
 {
+	struct device_context *added = &contexts->contexts[contexts->count];
+
 	note_device(contexts, context->device);
-	if (contexts->count < CONTEXTS_MAX)
-		contexts->contexts[contexts->count++] = *context;
-	else
+	if (contexts->count == CONTEXTS_MAX || contexts->last_number == UINT16_MAX) {
 		contexts->has_unseen = true;
+		return NULL;
+	}
+	*added = *context;
+	added->number = ++contexts->last_number;
+	contexts->count++;
+	return added;
 }
 
-static void remove_at(struct device_contexts *contexts, uint32_t place)
+static void remove_one(struct device_contexts *contexts, struct device_context *context)
 {
-	contexts->contexts[place] = contexts->contexts[--contexts->count];
+	*context = contexts->contexts[--contexts->count];
 }
 
-static struct device_context *find_primary(struct device_contexts *contexts, uint16_t device)
-{
-	for (uint32_t i = 0; i < contexts->count; i++)
-		if (contexts->contexts[i].number == 0 && contexts->contexts[i].device == device)
-			return &contexts->contexts[i];
-	return NULL;
-}
-
+/* Whoever is known by that handle has ended unseen. */
 static void make(struct device_contexts *contexts, const struct cuda_event *event)
 {
-	const uint16_t number = (uint16_t)(contexts->last_number + 1);
+	struct device_context *other = find(contexts, event->address);
 
-	if (number == 0) { /* so many that numbers would be used again */
-		contexts->has_unseen = true;
-		return;
-	}
-	contexts->last_number = number;
-	add(contexts, &(struct device_context){ .handle = event->address,
-	                                        .device = event->device,
-	                                        .number = number });
-	make_current(contexts, event->tid, number);
+	if (other)
+		remove_one(contexts, other);
+	(void)add(contexts, &(struct device_context){ .handle = event->address,
+	                                              .origin = CONTEXT_MADE,
+	                                              .device = event->device });
 }
 
 static void retain(struct device_contexts *contexts, const struct cuda_event *event)
 {
 	struct device_context *primary = find_primary(contexts, event->device);
 
-	if (primary)
-		primary->references++;
-	else
-		add(contexts, &(struct device_context){ .handle = event->address,
-		                                        .device = event->device,
-		                                        .references = 1 });
+	note_device(contexts, event->device);
+	if (!primary) {
+		primary = find(contexts, event->address);
+		if (!primary)
+			primary =
+				add(contexts, &(struct device_context){ .handle = event->address });
+	}
+	if (!primary)
+		return;
+	primary->handle = event->address;
+	primary->origin = CONTEXT_PRIMARY;
+	primary->device = event->device;
+	primary->references++;
+}
+
+/* A context that was met turns out to be on a device: it is the primary one of it. */
+static void learn_device(struct device_contexts *contexts, const struct cuda_event *event)
+{
+	struct device_context *context = find(contexts, event->address);
+
+	note_device(contexts, event->device);
+	if (!context)
+		context = add(contexts, &(struct device_context){ .handle = event->address,
+		                                                  .origin = CONTEXT_MET });
+	if (!context || context->device != 0)
+		return;
+	context->device = event->device;
+	if (context->origin == CONTEXT_MET && !find_primary(contexts, event->device))
+		context->origin = CONTEXT_PRIMARY;
+	contexts->has_unseen = true; /* nobody told that it was made */
 }
 
 /* Blocks of no number can be of no other context than the one that has ended. */
@@ -105,29 +110,28 @@ static bool is_alone(const struct device_contexts *contexts)
 static bool end(struct device_contexts *contexts, const struct cuda_event *event,
                 struct context_end *out)
 {
-	for (uint32_t i = 0; i < contexts->count; i++) {
-		const struct device_context context = contexts->contexts[i];
+	struct device_context *context = find(contexts, event->address);
 
-		if (context.handle != event->address || context.number == 0)
-			continue;
-		remove_at(contexts, i);
-		forget_current(contexts, context.number);
-		*out = (struct context_end){ context.number, is_alone(contexts) };
-		return true;
-	}
-	return false; /* made before we looked: what is in it is not known either */
+	if (!context)
+		return false; /* made before we looked: what is in it is not known either */
+	out->number = context->number;
+	remove_one(contexts, context);
+	out->takes_rest = is_alone(contexts);
+	return true;
 }
 
-/* As often as it was retained; a runtime may have done so unseen. */
+/* As often as it was retained; a runtime may have done so unseen, and then it lives on. */
 static bool release(struct device_contexts *contexts, const struct cuda_event *event,
                     struct context_end *out)
 {
 	struct device_context *primary = find_primary(contexts, event->device);
 
-	if (!primary || --primary->references > 0)
+	if (!primary || primary->references == 0 || --primary->references > 0 ||
+	    contexts->has_unseen)
 		return false;
-	remove_at(contexts, (uint32_t)(primary - contexts->contexts));
-	*out = (struct context_end){ 0, is_alone(contexts) };
+	*out = (struct context_end){ .number = primary->number, .device = event->device };
+	remove_one(contexts, primary);
+	out->takes_rest = is_alone(contexts);
 	return true;
 }
 
@@ -135,18 +139,24 @@ static bool release(struct device_contexts *contexts, const struct cuda_event *e
 static bool reset(struct device_contexts *contexts, const struct cuda_event *event,
                   struct context_end *out)
 {
-	const struct device_context *primary = find_primary(contexts, event->device);
+	struct device_context *primary = find_primary(contexts, event->device);
 
 	note_device(contexts, event->device);
-	if (primary)
-		remove_at(contexts, (uint32_t)(primary - contexts->contexts));
-	*out = (struct context_end){ 0, contexts->count == 0 && !contexts->has_many_devices };
+	*out = (struct context_end){ .device = event->device };
+	if (primary) {
+		out->number = primary->number;
+		remove_one(contexts, primary);
+	}
+	out->takes_rest = contexts->count == 0 && !contexts->has_many_devices;
 	return true;
 }
+
+/* ---- all ---- */
 
 bool device_contexts_book(struct device_contexts *contexts, const struct cuda_event *event,
                           struct context_end *out)
 {
+	*out = (struct context_end){ 0 };
 	switch (cuda_function(event->function)->role) {
 	case CUDA_ROLE_CONTEXT:
 		make(contexts, event);
@@ -166,7 +176,42 @@ bool device_contexts_book(struct device_contexts *contexts, const struct cuda_ev
 	case CUDA_ROLE_PRIVATE_TABLE:
 		contexts->has_unseen = true;
 		return false;
+	case CUDA_ROLE_CURRENT_DEVICE:
+	case CUDA_ROLE_DEVICE_OF:
+		learn_device(contexts, event);
+		return false;
+	case CUDA_ROLE_CURRENT_POP:
+	case CUDA_ROLE_CURRENT_TOLD: /* sent only when it was another than what was seen */
+		contexts->is_unsure = true;
+		return false;
 	default:
 		return false;
 	}
+}
+
+struct context_place device_contexts_current(struct device_contexts *contexts,
+                                             const struct cuda_event *event)
+{
+	const bool is_seen = event->flags & CUDA_EVENT_CONTEXT_SEEN;
+	struct device_context *context;
+
+	if (event->context == 0 || (is_seen && contexts->is_unsure))
+		return (struct context_place){ 0 };
+	context = find(contexts, event->context);
+	if (!context && is_seen) {
+		contexts->has_unseen = true;
+		context = add(contexts, &(struct device_context){ .handle = event->context,
+		                                                  .origin = CONTEXT_MET });
+	}
+	if (!context)
+		return (struct context_place){ 0 };
+	return (struct context_place){ context->number, is_seen ? context->device : 0 };
+}
+
+uint16_t device_contexts_device(const struct device_contexts *contexts, uint16_t number)
+{
+	for (uint32_t i = 0; i < contexts->count; i++)
+		if (contexts->contexts[i].number == number)
+			return contexts->contexts[i].device;
+	return 0;
 }

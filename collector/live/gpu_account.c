@@ -15,6 +15,7 @@ void gpu_account_init(struct gpu_account *account, struct budget *budget)
 	for (int i = 0; i < BLOCK_SPACES; i++)
 		live_table_init(&account->blocks[i], budget);
 	physical_memory_init(&account->physical, budget, account_physical_freed);
+	device_handles_init(&account->handles, budget);
 }
 
 /* Nothing lives any more. */
@@ -23,7 +24,8 @@ static void forget_blocks(struct gpu_account *account)
 	for (int i = 0; i < BLOCK_SPACES; i++)
 		live_table_fini(&account->blocks[i]);
 	physical_memory_fini(&account->physical);
-	device_contexts_fini(&account->contexts);
+	device_handles_fini(&account->handles);
+	account->contexts = (struct device_contexts){ 0 };
 	free(account->undoable);
 	account->undoable = NULL;
 }

@@ -42,13 +42,14 @@
 #include "base/budget.h"
 #include "collector/cuda_event.h"
 #include "collector/live/device_contexts.h"
+#include "collector/live/device_handles.h"
 #include "collector/live/live_table.h"
 #include "collector/live/memory_sums.h"
 #include "collector/live/physical_memory.h"
+#include "collector/live/told_devices.h"
 
 #define BLOCK_SPACES   CUDA_SPACE_HANDLE /* the other spaces; it is the last one */
 #define UNDOABLE_FREES 1024              /* threads of which the last free can be undone */
-#define DEVICES_MAX    32                /* of a process; those behind are not told apart */
 
 struct class_books {
 	wide_sum alloc_bytes;
@@ -113,6 +114,8 @@ struct gpu_account {
 	struct live_table blocks[BLOCK_SPACES];
 	struct physical_memory physical; /* blocks of CUDA_SPACE_HANDLE */
 	struct device_contexts contexts;
+	struct device_handles handles; /* streams and pools */
+	struct told_devices told;
 	struct class_books books[CUDA_CLASS_COUNT]; /* of all devices, and of none that is known */
 
 	struct device_ledger *ledgers[DEVICES_MAX]; /* by device - 1; NULL: nothing was there */

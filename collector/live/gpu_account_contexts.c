@@ -1,6 +1,7 @@
 /*
- * The end of a context in the books: what was allocated in it is implicitly freed. Physical
- * memory is of no context, and memory of the host ends with the last one.
+ * What is told of contexts and devices. The end of a context in the books: what was allocated
+ * in it is implicitly freed. Physical memory is of no context, and memory of the host ends with
+ * the last one.
  */
 #include "collector/live/gpu_account_parts.h"
 
@@ -14,12 +15,15 @@ static bool ends(const void *context, const struct live_block *block)
 	const struct ending *ending = context;
 	const bool is_of_number = block->context != 0 && block->context == ending->end.number;
 	const bool is_of_rest = ending->end.takes_rest && block->context == 0;
+	const struct memory_sum *sum;
 
 	if (block->sum == LIVE_BLOCK_NO_SUM)
 		return is_of_number || is_of_rest;
-	if (cuda_class_is_gpu(memory_sums_at(&ending->account->sums, block->sum)->memory_class))
-		return is_of_number || is_of_rest;
-	return ending->end.takes_rest;
+	sum = memory_sums_at(&ending->account->sums, block->sum);
+	if (!cuda_class_is_gpu(sum->memory_class))
+		return ending->end.takes_rest;
+	return is_of_number || is_of_rest ||
+	       (block->context == 0 && sum->device != 0 && sum->device == ending->end.device);
 }
 
 static void take_ended(void *taker, const struct live_block *block)
@@ -53,6 +57,8 @@ void account_book_context(struct gpu_account *account, const struct cuda_event *
 {
 	struct ending ending = { .account = account };
 
+	told_devices_book(&account->told, event);
+	device_handles_book(&account->handles, &account->contexts, event);
 	if (!device_contexts_book(&account->contexts, event, &ending.end))
 		return;
 	for (int i = 0; i < BLOCK_SPACES; i++)

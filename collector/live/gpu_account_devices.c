@@ -27,14 +27,26 @@ static bool open_ledger(struct gpu_account *account, uint16_t device)
 	return true;
 }
 
+/* What the call says, or its pool or stream does; else the context that it is made in. */
+static uint16_t find_device(struct gpu_account *account, const struct cuda_event *event)
+{
+	uint16_t device = event->device;
+
+	if (device != 0 ||
+	    (gpu_account_class_of(event) == CUDA_CLASS_POOL &&
+	     device_handles_find(&account->handles, &account->contexts, event->other, &device)))
+		return device;
+	return device_contexts_current(&account->contexts, event).device;
+}
+
 uint16_t gpu_account_device_of(struct gpu_account *account, const struct cuda_event *event)
 {
-	const uint16_t device = event->device;
+	uint16_t device;
 
-	if (device == 0 || device > DEVICES_MAX || !stays_on_device(gpu_account_class_of(event)) ||
-	    !open_ledger(account, device))
+	if (!stays_on_device(gpu_account_class_of(event)))
 		return 0;
-	return device;
+	device = find_device(account, event);
+	return device > 0 && device <= DEVICES_MAX && open_ledger(account, device) ? device : 0;
 }
 
 void account_forget_devices(struct gpu_account *account)

@@ -36,7 +36,7 @@ static bool put_block(struct gpu_account *account, const struct cuda_event *even
 		.address = event->address,
 		.bytes = bytes,
 		.sum = sum,
-		.context = device_contexts_current(&account->contexts, event->tid),
+		.context = device_contexts_current(&account->contexts, event).number,
 	};
 
 	if (space == CUDA_SPACE_HANDLE)

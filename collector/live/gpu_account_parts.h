@@ -57,5 +57,5 @@ void account_book_handle(struct gpu_account *account, const struct cuda_event *e
 
 /* ---- contexts ---- */
 
-/* What is DONE to contexts. */
+/* What is DONE to contexts, streams and pools, and told of devices. */
 void account_book_context(struct gpu_account *account, const struct cuda_event *event);

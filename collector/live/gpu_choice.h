@@ -14,10 +14,15 @@
 
 #include "collector/device_picture.h"
 #include "collector/identity/process_identity.h"
+#include "collector/live/told_devices.h"
 
 /* NULL: it is not certain. */
 const struct device_reading *gpu_choice_find(const struct device_reading *devices, size_t count,
                                              const struct process_identity *identity);
+
+/* The device of a UUID; NULL: none of these. */
+const struct device_reading *gpu_choice_uuid(const struct device_reading *devices, size_t count,
+                                             const uint8_t uuid[static DEVICE_UUID_BYTES]);
 
 /* The device that the process counts as `number`; NULL: it is not certain. */
 const struct device_reading *gpu_choice_number(const struct device_reading *devices, size_t count,

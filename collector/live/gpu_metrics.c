@@ -354,6 +354,7 @@ void gpu_metrics_format(const struct gpu_metrics *metrics, struct gpu_process_ta
 	put_oddities(&text, processes, stacks, health);
 	metrics_text_family(&text, GPU_METRIC_LIBRARIES, health->attached_libraries);
 	metrics_text_family(&text, GPU_METRIC_PROBES, health->attached_probes);
+	metrics_text_family(&text, GPU_METRIC_CONTEXT_PROCESSES, health->context_processes);
 	put_named(&text, GPU_METRIC_ATTACH_ERRORS, "reason", health->attach_errors,
 	          health->attach_error_count);
 	free(text.processes);

@@ -27,6 +27,7 @@ struct collector_health {
 	bool is_up;
 	uint64_t attached_libraries;
 	uint64_t attached_probes;
+	uint64_t context_processes;        /* of which it is seen which context is current */
 	const struct named_count *dropped; /* by reason */
 	size_t dropped_count;
 	const struct named_count *attach_errors; /* by reason */

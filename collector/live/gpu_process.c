@@ -284,6 +284,7 @@ void gpu_process_table_exec(struct gpu_process_table *table, struct gpu_process 
 	    !gpu_process_table_find(table, process->tgid, time_ns))
 		leave_program(table, process, time_ns);
 	process->suspension = SUSPENSION_NONE;
+	process->account.told = (struct told_devices){ 0 };
 	read_identity(table, process, no_comm);
 }
 

@@ -56,6 +56,28 @@ static bool read_maps(int proc, const char *process, struct strbuf *text)
 	return got >= 0;
 }
 
+int process_scan_one(pid_t tgid,
+                     void (*visit)(void *context, const struct library_mapping *mapping),
+                     void *context, struct error *err)
+{
+	char path[64];
+	struct strbuf text;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d", (int)tgid);
+	strbuf_init(&text, PROCESS_SCAN_MAPS_MAX);
+	if (!read_maps(AT_FDCWD, path, &text)) {
+		const int number = errno;
+
+		strbuf_fini(&text);
+		error_set_errno(err, number, "reading what process %d maps", (int)tgid);
+		err->code = number == EACCES || number == EPERM ? ERROR_FORBIDDEN : ERROR_NOT_FOUND;
+		return -1;
+	}
+	process_scan_maps(tgid, strbuf_view(&text), visit, context);
+	strbuf_fini(&text);
+	return 0;
+}
+
 int process_scan(void (*visit)(void *context, const struct library_mapping *mapping), void *context,
                  struct process_scan_result *out, struct error *err)
 {

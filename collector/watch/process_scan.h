@@ -25,6 +25,11 @@ struct process_scan_result {
 int process_scan(void (*visit)(void *context, const struct library_mapping *mapping), void *context,
                  struct process_scan_result *out, struct error *err);
 
+/* The same for one process; ERROR_NOT_FOUND when it has ended, ERROR_FORBIDDEN. */
+int process_scan_one(pid_t tgid,
+                     void (*visit)(void *context, const struct library_mapping *mapping),
+                     void *context, struct error *err);
+
 /* The same for the text of one process' maps. */
 void process_scan_maps(pid_t tgid, struct str maps,
                        void (*visit)(void *context, const struct library_mapping *mapping),

@@ -145,8 +145,9 @@ static int attach(struct self_test *test, enum probe_method method, struct error
 
 	if (find_target(&descriptor, &points.points[0].offset, err) < 0)
 		return -1;
-	rc = probe_link_open(descriptor, &points, test->programs->progs.self_enter,
-	                     test->programs->progs.self_leave, method, &test->link, err);
+	rc = probe_link_open(&(struct probe_target){ descriptor, &points, 0 },
+	                     test->programs->progs.self_enter, test->programs->progs.self_leave,
+	                     method, &test->link, err);
 	(void)close(descriptor);
 	return rc;
 }

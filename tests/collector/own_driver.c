@@ -29,7 +29,7 @@ static int attach_own(void *context, int descriptor, void **out_link, size_t *ou
 		probes->refused++;
 		return -1;
 	}
-	assert_int_equal(*out_functions, CUDA_FUNCTION_COUNT);
+	assert_int_equal(*out_functions, CUDA_FUNCTION_COMMON_COUNT);
 	probes->attached++;
 	return 0;
 }

@@ -42,10 +42,11 @@ const char *permission_missing_for_perf(void)
 	int rc = -1;
 
 	err.code = ERROR_NONE;
-	if (library >= 0 && probe_points_find(library, &points, &err) == 0 &&
+	if (library >= 0 && probe_points_find(library, PROBE_SCOPE_ALL, &points, &err) == 0 &&
 	    probe_set_open(&options, &handlers, &set, &err) == 0) {
 		points.count = 1;
-		rc = probe_set_attach(set, library, &points, &link, &err);
+		rc = probe_set_attach(set, &(struct probe_target){ library, &points, 0 }, &link,
+		                      &err);
 	}
 	if (rc == 0)
 		probe_set_detach(set, link);

@@ -22,10 +22,10 @@ struct probe_link *probe_fixture_attach(struct probe_set *set, const char *path)
 	struct error err = { 0 };
 
 	assert_true(library >= 0);
-	if (probe_points_find(library, &points, &err) < 0 ||
-	    probe_set_attach(set, library, &points, &link, &err) < 0)
+	if (probe_points_find(library, PROBE_SCOPE_ALL, &points, &err) < 0 ||
+	    probe_set_attach(set, &(struct probe_target){ library, &points, 0 }, &link, &err) < 0)
 		fail_msg("%s", err.message);
-	assert_int_equal(points.count, CUDA_FUNCTION_COUNT);
+	assert_int_equal(points.count, CUDA_FUNCTION_COMMON_COUNT);
 	assert_int_equal(points.missing + points.aliases, 0);
 	close(library);
 	return link;

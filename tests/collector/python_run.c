@@ -354,8 +354,10 @@ static int attach(struct python_run *run, struct error *err)
 	struct probe_points points;
 
 	assert_true(library >= 0);
-	assert_int_equal(probe_points_find(library, &points, err), 0);
-	assert_int_equal(probe_set_attach(run->set, library, &points, &run->link, err), 0);
+	assert_int_equal(probe_points_find(library, PROBE_SCOPE_ALL, &points, err), 0);
+	assert_int_equal(probe_set_attach(run->set, &(struct probe_target){ library, &points, 0 },
+	                                  &run->link, err),
+	                 0);
 	return close(library);
 }
 

@@ -22,13 +22,14 @@
 
 #define LINE_BYTES 512
 
-static int find_in(const char *path, struct probe_points *out, struct error *err)
+static int find_in(const char *path, enum probe_scope scope, struct probe_points *out,
+                   struct error *err)
 {
 	const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
 	int rc;
 
 	assert_true(descriptor >= 0);
-	rc = probe_points_find(descriptor, out, err);
+	rc = probe_points_find(descriptor, scope, out, err);
 	(void)close(descriptor);
 	return rc;
 }
@@ -91,6 +92,20 @@ static void take_symbol(void *context, const char *line)
 	}
 }
 
+static void compare(const struct probe_points *points, const struct facts *facts)
+{
+	for (size_t i = 0; i < points->count; i++) {
+		const struct probe_point *point = &points->points[i];
+		const uint64_t address = facts->addresses[point->function];
+
+		assert_true(address > 0);
+		assert_int_equal(point->offset,
+		                 address - facts->segment_address + facts->segment_offset);
+		assert_int_equal(point->code_start, facts->segment_offset);
+		assert_int_equal(point->code_end, facts->segment_offset + facts->segment_size);
+	}
+}
+
 static void functions_begin_where_readelf_says(void **state)
 {
 	struct facts facts = { .segment_size = 0 };
@@ -102,18 +117,15 @@ static void functions_begin_where_readelf_says(void **state)
 	    !each_line_of("readelf -W --dyn-syms " STUB_DRIVER, take_symbol, &facts))
 		skip();
 	assert_true(facts.segment_size > 0);
-	assert_int_equal(find_in(STUB_DRIVER, &points, &err), 0);
-	assert_int_equal(points.count, CUDA_FUNCTION_COUNT);
-	for (size_t i = 0; i < points.count; i++) {
-		const struct probe_point *point = &points.points[i];
-		const uint64_t address = facts.addresses[point->function];
-
-		assert_true(address > 0);
-		assert_int_equal(point->offset,
-		                 address - facts.segment_address + facts.segment_offset);
-		assert_int_equal(point->code_start, facts.segment_offset);
-		assert_int_equal(point->code_end, facts.segment_offset + facts.segment_size);
-	}
+	assert_int_equal(find_in(STUB_DRIVER, PROBE_SCOPE_ALL, &points, &err), 0);
+	assert_int_equal(points.count, CUDA_FUNCTION_COMMON_COUNT);
+	compare(&points, &facts);
+	assert_int_equal(find_in(STUB_DRIVER, PROBE_SCOPE_SEVERAL, &points, &err), 0);
+	assert_int_equal(points.count, CUDA_FUNCTION_COUNT - CUDA_FUNCTION_COMMON_COUNT);
+	compare(&points, &facts);
+	for (size_t i = 0; i < points.count; i++)
+		assert_in_range(points.points[i].function, CUDA_FUNCTION_COMMON_COUNT,
+		                CUDA_FUNCTION_COUNT - 1);
 }
 
 static void a_library_without_the_functions_has_no_points(void **state)
@@ -122,9 +134,9 @@ static void a_library_without_the_functions_has_no_points(void **state)
 	struct error err = { 0 };
 
 	(void)state;
-	assert_int_equal(find_in("/proc/self/exe", &points, &err), 0);
+	assert_int_equal(find_in("/proc/self/exe", PROBE_SCOPE_ALL, &points, &err), 0);
 	assert_int_equal(points.count, 0);
-	assert_int_equal(points.missing, CUDA_FUNCTION_COUNT);
+	assert_int_equal(points.missing, CUDA_FUNCTION_COMMON_COUNT);
 }
 
 static int find_in_text(const char *text, struct error *err)
@@ -135,7 +147,7 @@ static int find_in_text(const char *text, struct error *err)
 
 	assert_true(file >= 0);
 	assert_int_equal(write(file, text, strlen(text)), strlen(text));
-	rc = probe_points_find(file, &points, err);
+	rc = probe_points_find(file, PROBE_SCOPE_ALL, &points, err);
 	(void)close(file);
 	return rc;
 }
@@ -169,11 +181,11 @@ static void a_library_that_is_cut_is_no_danger(void **state)
 		struct error err = { 0 };
 
 		assert_int_equal(ftruncate(part, length), 0);
-		if (probe_points_find(part, &points, &err) < 0) {
+		if (probe_points_find(part, PROBE_SCOPE_ALL, &points, &err) < 0) {
 			assert_int_equal(err.code, ERROR_INVALID);
 			continue;
 		}
-		assert_int_equal(points.count + points.missing, CUDA_FUNCTION_COUNT);
+		assert_int_equal(points.count + points.missing, CUDA_FUNCTION_COMMON_COUNT);
 		for (size_t i = 0; i < points.count; i++)
 			assert_true(points.points[i].offset < (uint64_t)length);
 	}

@@ -254,7 +254,8 @@ static void a_driver_that_is_loaded_late_is_seen(void **state)
 	let_load(&workload);
 	WAIT_FOR(attached() == 1);
 	assert_int_equal(watch_counts(fixture.watch).libraries.libraries, 1);
-	assert_int_equal(watch_counts(fixture.watch).libraries.functions, CUDA_FUNCTION_COUNT);
+	assert_int_equal(watch_counts(fixture.watch).libraries.functions,
+	                 CUDA_FUNCTION_COMMON_COUNT);
 	assert_all_seen(&workload);
 	WAIT_FOR(told_of(&fixture, (uint32_t)workload.pid)->exits == 1);
 	told = told_of(&fixture, (uint32_t)workload.pid);

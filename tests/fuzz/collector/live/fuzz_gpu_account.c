@@ -23,9 +23,11 @@ static void step(struct gpu_account *account, const uint8_t bytes[static STEP_BY
 		.address = (uint64_t)(which % 16) << 12,
 		.bytes = sizes[(which >> 4) % 6],
 		.other = (uint64_t)(which >> 4) << 12,
+		.context = (uint64_t)(which % 4) << 12,
 		.result = which % 7,
 		.flags = (what >> 5 == 7 ? CUDA_EVENT_NO_ADDRESS : 0U) |
-		         (what >> 5 == 5 ? CUDA_EVENT_ON_HOST : 0U),
+		         (what >> 5 == 5 ? CUDA_EVENT_ON_HOST : 0U) |
+		         (bytes[1] >= CUDA_FUNCTION_COUNT ? CUDA_EVENT_CONTEXT_SEEN : 0U),
 	};
 	struct kernel_counters counters = {
 		.alloc_bytes = account->counted[CUDA_CLASS_DEVICE].alloc_bytes + which,
