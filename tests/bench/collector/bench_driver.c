@@ -12,6 +12,8 @@
 
 int bench_alloc(uint64_t *address, size_t bytes);
 int bench_free(uint64_t address);
+int bench_set(const void *context);
+int cuDeviceGetCount(int *count);
 int cuInit(unsigned flags);
 
 static _Atomic uint64_t next = UINT64_C(0x7f0000000000);
@@ -25,6 +27,20 @@ __attribute__((visibility("hidden"), used)) int bench_alloc(uint64_t *address, s
 __attribute__((visibility("hidden"), used)) int bench_free(uint64_t address)
 {
 	return address == 0;
+}
+
+__attribute__((visibility("hidden"), used)) int bench_set(const void *context)
+{
+	return context == 0;
+}
+
+/* What the caller says. */
+int bench_device_count = 1;
+
+int cuDeviceGetCount(int *count)
+{
+	*count = bench_device_count;
+	return 0;
 }
 
 int cuInit(unsigned flags)
@@ -47,3 +63,4 @@ int cuInit(unsigned flags)
 
 EXPORT(cuMemAlloc_v2, bench_alloc);
 EXPORT(cuMemFree_v2, bench_free);
+EXPORT(cuCtxSetCurrent, bench_set);

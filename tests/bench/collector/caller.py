@@ -1,6 +1,7 @@
 """caller.py NESTED_CALLER : 40 Python and some 30 native frames deep, makes driver calls when told.
 
-A line COUNT on standard input makes COUNT allocations and frees; the answer is a line "ALLOC_NS FREE_NS", each of one call.
+A line COUNT on standard input makes COUNT allocations and frees; the answer is a line "ALLOC_NS FREE_NS", each of one call. A line
+"switch COUNT" makes so many contexts current; the answer is "SWITCH_NS". A line "devices COUNT" asks how many devices there are, which is that.
 """
 import ctypes
 import sys
@@ -10,8 +11,10 @@ NATIVE_BETWEEN = 10
 
 library = ctypes.PyDLL(sys.argv[1])
 library.call_driver.argtypes = [ctypes.c_size_t]
+library.switch_contexts.argtypes = [ctypes.c_size_t]
 alloc_ns = ctypes.c_double.in_dll(library, "alloc_ns")
 free_ns = ctypes.c_double.in_dll(library, "free_ns")
+switch_ns = ctypes.c_double.in_dll(library, "switch_ns")
 Callback = ctypes.PYFUNCTYPE(None)
 
 
@@ -25,8 +28,16 @@ def deeper(left, then):
 def answer():
     print("ready", flush=True)
     for line in sys.stdin:
-        library.call_driver(int(line))
-        print(alloc_ns.value, free_ns.value, flush=True)
+        word, _, number = line.rpartition(" ")
+        if word == "switch":
+            library.switch_contexts(int(number))
+            print(switch_ns.value, flush=True)
+        elif word == "devices":
+            library.see_devices(int(number))
+            print(0, flush=True)
+        else:
+            library.call_driver(int(number))
+            print(alloc_ns.value, free_ns.value, flush=True)
 
 
 def inner():

@@ -6,6 +6,7 @@ Prints a line for each measure, beside its bound from the same run, and fails wh
   idle    processor time and resident memory with 20 processes watched
   rate    processor time at 1,000 calls a second
   start   until a call of a running process is recorded, with 500 processes on the machine
+  switch  of the current context: in a process that sees several devices over an empty pair, in any other over no probe at all
 """
 import http.server
 import os
@@ -23,8 +24,11 @@ IDLE_CORES = 0.005
 RATE_CORES = 0.05
 RESIDENT_MIB = 60
 START_SECONDS = 2.0
+SWITCH_BOUND = 2.0  # times the empty pair
+UNWATCHED_BOUND = 1.5  # times no probe: what a run differs by, a probe is ten times as much
 
 ROUNDS = 7
+SWITCHES = 20000
 CALLS = 1000  # a round; below the storm limit's burst, so that each has its stack
 WATCHED = 20
 PROCESSES = 500
@@ -113,7 +117,10 @@ class Caller:
         assert self.process.stdout.readline() == "ready\n"
 
     def call(self, count):
-        self.process.stdin.write("%d\n" % count)
+        return self.tell("%d" % count)
+
+    def tell(self, line):
+        self.process.stdin.write(line + "\n")
         return [float(part) for part in self.process.stdout.readline().split()]
 
     def stop(self):
@@ -122,9 +129,9 @@ class Caller:
 
 
 class EmptyProbes:
-    def __init__(self, build, library):
+    def __init__(self, build, library, functions="cuMem(Alloc|Free)_v2"):
         listed = subprocess.run(["nm", "-D", library], capture_output=True, text=True, check=True).stdout
-        offsets = ["0x" + line.split()[0] for line in listed.splitlines() if re.search(r" T cuMem(Alloc|Free)_v2$", line)]
+        offsets = ["0x" + line.split()[0] for line in listed.splitlines() if re.search(r" T %s$" % functions, line)]
         self.process = subprocess.Popen([os.path.join(build, "bin", "empty_probe"), library, *offsets],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout.readline() == "attached\n"
@@ -214,6 +221,38 @@ def measure_start(program, build, sink_port):
     return ["start"] if seconds > START_SECONDS else []
 
 
+def switches(caller):
+    """The median of a switch, in nanoseconds."""
+    return statistics.median(caller.tell("switch %d" % SWITCHES)[0] for _ in range(ROUNDS))
+
+
+def measure_switch(program, build, sink_port):
+    missed = []
+    for kind in ("push", "mov"):
+        folder = os.path.join(build, "tests/bench/collector", kind)
+        one, several = Caller(folder), Caller(folder)
+        bare = switches(several)
+        empty = EmptyProbes(build, os.path.join(folder, "libcuda.so.1"), "cuCtxSetCurrent")
+        pair = switches(several)
+        empty.stop()
+        collector = Collector(program, sink_port)
+        collector.wait_for("cuda_collector_attached_libraries", 1)
+        one.tell("devices 1")
+        deadline = time.monotonic() + 60
+        while not collector.metric("cuda_collector_context_processes") and time.monotonic() < deadline:
+            several.tell("devices 2")
+        unwatched, watched = switches(one), switches(several)
+        collector.stop()
+        one.stop()
+        several.stop()
+        print("switch, first instruction %s: %.2f us in a process with several devices, empty pair %.2f us: %.2f times the pair (bound %.1f); "
+              "%.4f us with one, no probe %.4f us: %.2f times (bound %.1f)" %
+              (kind, watched / 1e3, pair / 1e3, watched / pair, SWITCH_BOUND, unwatched / 1e3, bare / 1e3, unwatched / bare, UNWATCHED_BOUND))
+        if watched / pair > SWITCH_BOUND or unwatched / bare > UNWATCHED_BOUND:
+            missed.append("switch " + kind)
+    return missed
+
+
 def main(measures):
     program, build = sys.argv[1:3]
     sink = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Sink)
@@ -227,4 +266,4 @@ def main(measures):
 
 
 if __name__ == "__main__":
-    sys.exit(main((measure_call, measure_idle_and_rate, measure_start)))
+    sys.exit(main((measure_call, measure_idle_and_rate, measure_start, measure_switch)))

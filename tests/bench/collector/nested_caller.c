@@ -9,13 +9,22 @@
 
 int cuMemAlloc_v2(uint64_t *address, size_t bytes);
 int cuMemFree_v2(uint64_t address);
+int cuCtxSetCurrent(void *context);
+int cuDeviceGetCount(int *count);
+
+extern int bench_device_count;
 
 void nest(int depth, void (*callback)(void));
 void call_driver(size_t count);
+void see_devices(int count);
+void switch_contexts(size_t count);
 
 /* Nanoseconds of a call, of the last call_driver(). */
 double alloc_ns;
 double free_ns;
+
+/* Likewise, of the last switch_contexts(). */
+double switch_ns;
 
 static double now_ns(void)
 {
@@ -58,4 +67,24 @@ void call_driver(size_t count)
 		cuMemFree_v2(addresses[i]);
 	free_ns = (now_ns() - began) / (double)count;
 	free(addresses);
+}
+
+void see_devices(int count)
+{
+	int seen;
+
+	bench_device_count = count;
+	if (cuDeviceGetCount(&seen) != 0)
+		abort();
+}
+
+void switch_contexts(size_t count)
+{
+	static char contexts[2];
+	const double began = now_ns();
+
+	for (size_t i = 0; i < count; i++)
+		if (cuCtxSetCurrent(&contexts[i % 2]) != 0)
+			abort();
+	switch_ns = (now_ns() - began) / (double)count;
 }
