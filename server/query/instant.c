@@ -2,14 +2,15 @@
 
 #include "base/uuid.h"
 #include "profile/intern.h"
+#include "server/query/instant_moments.h"
 #include "server/query/instant_source.h"
 
-/* A source while its profiles are counted; of max, a series. */
+/* A source while its profiles are counted; of max, what has one maximum. */
 struct source {
 	int64_t ticks;         /* mean: distinct times */
-	int64_t time_ns;       /* last: the newest; max: that of the largest profile */
-	int64_t total;         /* max: the largest, and */
-	struct hash128 series; /* whose that is */
+	int64_t time_ns;       /* last: the newest; max: that of the largest moment */
+	int64_t total;         /* max: of that one, and */
+	struct hash128 moment; /* its identity beside its time */
 	uint32_t part;
 };
 
@@ -20,7 +21,8 @@ struct instant_plan {
 	struct intern sources; /* by service and place; of max, by label set */
 	struct source *items;
 	size_t capacity;
-	struct intern ticks; /* (source, time), mean only */
+	struct intern ticks;            /* (source, time), mean only */
+	struct instant_moments moments; /* max only */
 
 	uint32_t *of_series; /* the source of a scan's series, or INTERN_NONE */
 	size_t series_capacity;
@@ -68,6 +70,25 @@ static uint32_t source_of(struct instant_plan *plan, const struct store_point *p
 	return source;
 }
 
+/* A part of a moment, which may be the largest now. */
+static int count_moment(struct instant_plan *plan, struct source *source,
+                        const struct store_point *point, struct error *err)
+{
+	const struct hash128 moment = instant_moment_key(plan->key, point->labels);
+	int64_t total;
+
+	if (!instant_moments_add(&plan->moments, plan->arena, moment, point->time_unix_ns,
+	                         point->total, &total))
+		return arena_error(plan->arena, err);
+	if (total < source->total ||
+	    (total == source->total && point->time_unix_ns <= source->time_ns))
+		return 0;
+	source->total = total;
+	source->time_ns = point->time_unix_ns;
+	source->moment = moment;
+	return 0;
+}
+
 /* One profile that counts. */
 static int count_point(void *context, const struct store_point *point, struct error *err)
 {
@@ -89,11 +110,8 @@ static int count_point(void *context, const struct store_point *point, struct er
 	} else if (plan->merge == PROFILE_MERGE_LAST) {
 		if (point->time_unix_ns > source->time_ns)
 			source->time_ns = point->time_unix_ns;
-	} else if (point->total > source->total ||
-	           (point->total == source->total && point->time_unix_ns > source->time_ns)) {
-		source->total = point->total;
-		source->time_ns = point->time_unix_ns;
-		source->series = label_set_fingerprint(point->labels, plan->key);
+	} else {
+		return count_moment(plan, source, point, err);
 	}
 	return 0;
 }
@@ -104,11 +122,11 @@ static int64_t part_number(const struct instant_plan *plan, const struct source 
 	return plan->merge == PROFILE_MERGE_MEAN ? source->ticks : source->time_ns;
 }
 
-/* Whether the largest profile is of this series. */
+/* Whether the largest moment has this series. */
 static bool is_of(const struct instant_plan *plan, const struct source *source,
                   const struct label_set *labels)
 {
-	return hash128_equal(label_set_fingerprint(labels, plan->key), source->series);
+	return hash128_equal(instant_moment_key(plan->key, labels), source->moment);
 }
 
 static uint32_t part_of(void *context, const struct label_set *labels)

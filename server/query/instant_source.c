@@ -31,21 +31,47 @@ struct hash128 instant_source_key(uint64_t secret, const struct label_set *label
 	return key;
 }
 
-struct hash128 instant_maximum_key(uint64_t secret, const struct label_set *labels)
+static bool is_peak(const struct label_set *labels)
 {
 	const struct str *type = label_set_find(labels, STR("__profile_type__"));
-	const bool is_peak = type && str_starts_with(*type, STR("gpu_memory_peak:"));
+
+	return type && str_starts_with(*type, STR("gpu_memory_peak:"));
+}
+
+/* Of all labels but those (NULL ends them). */
+static struct hash128 key_without(uint64_t secret, const struct label_set *labels,
+                                  const char *const *without)
+{
 	struct hash128 key = { secret, 0 };
 
 	for (size_t i = 0; i < labels->count; i++) {
 		const struct label *label = &labels->labels[i];
 		const struct hash128 parts[] = { key, hash_label(secret, 0, label->name),
 			                         hash_label(secret, 1, label->value) };
+		const char *const *name = without;
 
-		if (!is_peak || !str_equals(label->name, "reason"))
+		while (*name && !str_equals(label->name, *name))
+			name++;
+		if (!*name)
 			key = hash128(secret, parts, sizeof(parts));
 	}
 	return key;
+}
+
+struct hash128 instant_maximum_key(uint64_t secret, const struct label_set *labels)
+{
+	static const char *const of_peaks[] = { "reason", "gpu", NULL };
+	static const char *const none[] = { NULL };
+
+	return key_without(secret, labels, is_peak(labels) ? of_peaks : none);
+}
+
+struct hash128 instant_moment_key(uint64_t secret, const struct label_set *labels)
+{
+	static const char *const of_peaks[] = { "gpu", NULL };
+	static const char *const none[] = { NULL };
+
+	return key_without(secret, labels, is_peak(labels) ? of_peaks : none);
 }
 
 int instant_question_widen(const struct store_query *query, struct instant_question *out,

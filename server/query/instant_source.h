@@ -5,7 +5,8 @@
  *          and pod. Its ticks are counted over all of its series, whichever of them are
  *          asked for: so a question is widened to find them.
  *          Of peaks (gpu_memory_peak) those of one process are one whatever they were told
- *          for: its highest point, and what it held when memory was short.
+ *          for (its highest point, and what it held when memory was short), and on whichever
+ *          of its devices: those of one moment belong together.
  * Errors   arena_error().
  * Threads  none.
  * Source   collector specification, 3.4
@@ -19,10 +20,13 @@
 struct hash128 instant_source_key(uint64_t secret, const struct label_set *labels);
 
 /*
- * The identity of what has one maximum: a series, but for peaks, whose label `reason` does
- * not tell series apart.
+ * The identity of what has one maximum: a series, but for peaks, whose labels `reason` and
+ * `gpu` do not tell series apart.
  */
 struct hash128 instant_maximum_key(uint64_t secret, const struct label_set *labels);
+
+/* The identity of what is one at a time: a series, but for peaks, which `gpu` does not part. */
+struct hash128 instant_moment_key(uint64_t secret, const struct label_set *labels);
 
 /* A question about all that shares a source with what another asks. */
 struct instant_question {

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/uuid.h"
 #include "profile/intern.h"
+#include "server/query/instant_moments.h"
 #include "server/query/instant_source.h"
 
 bool series_step_ms(double step_s, int64_t *out)
@@ -49,9 +50,11 @@ struct series_run {
 	uint64_t secret;
 	struct intern source_ids;
 	struct intern maximum_ids;
+	struct instant_moments moments;
 	uint32_t *maximum_numbers; /* the first series of each */
 	size_t maximum_capacity;
 	bool has_maxima; /* series are told apart by what has one maximum */
+	bool has_gpus;   /* and by their devices: each has a maximum of its own */
 	struct series_role {
 		uint32_t source;
 		uint32_t number; /* of its points: its own, or that of the first it is one with */
@@ -60,14 +63,24 @@ struct series_run {
 	size_t role_capacity;
 };
 
+/* Where devices are groups, what they have in common is none of one. */
+static struct hash128 part(const struct series_run *run, const struct label_set *labels,
+                           struct hash128 key)
+{
+	const struct str *gpu = run->has_gpus ? label_set_find(labels, STR("gpu")) : NULL;
+	const struct hash128 parts[] = { key, gpu ? hash128_str(run->secret, *gpu) : key };
+
+	return gpu ? hash128(run->secret, parts, sizeof(parts)) : key;
+}
+
 /* The number of the series that has its maximum with this one: the first that was seen. */
 static int join_maximum(struct series_run *run, const struct label_set *labels,
                         uint32_t *in_out_number, struct error *err)
 {
 	struct arena *arena = run->seen.arena;
 	bool is_new;
-	const uint32_t id = intern_add(&run->maximum_ids, arena,
-	                               instant_maximum_key(run->secret, labels), &is_new);
+	const struct hash128 key = part(run, labels, instant_maximum_key(run->secret, labels));
+	const uint32_t id = intern_add(&run->maximum_ids, arena, key, &is_new);
 
 	if (id == INTERN_NONE ||
 	    (is_new && !ARENA_GROW(arena, run->maximum_numbers, id, run->maximum_capacity)))
@@ -111,6 +124,7 @@ static int add_point(void *context, const struct store_point *point, struct erro
 	struct series_run *run = context;
 	const int is_new = series_seen_add(&run->seen, point->series);
 	const struct series_role *role;
+	int64_t total = point->total;
 
 	if (is_new < 0)
 		return arena_error(run->seen.arena, err);
@@ -119,7 +133,14 @@ static int add_point(void *context, const struct store_point *point, struct erro
 	role = &run->roles[point->series];
 	if (!role->is_asked)
 		return time_series_add_tick(run->series, role->source, point->time_unix_ns, err);
-	return time_series_add(run->series, role->number, point->time_unix_ns, point->total,
+	/* of a maximum it is the largest sum that counts: the parts of a moment so far */
+	if (run->has_maxima &&
+	    !instant_moments_add(&run->moments, run->seen.arena,
+	                         part(run, point->labels,
+	                              instant_moment_key(run->secret, point->labels)),
+	                         point->time_unix_ns, total, &total))
+		return arena_error(run->seen.arena, err);
+	return time_series_add(run->series, role->number, point->time_unix_ns, total,
 	                       point->profile_id, err);
 }
 
@@ -179,6 +200,7 @@ int read_query_run_series(struct read_query *query, const struct time_series_opt
 	whole.end_ms = query->end_ms;
 	whole.mean = mean_of(query, aggregation);
 	run.has_maxima = whole.mean == TIME_SERIES_MAX_SERIES && !groups_by(&whole, "reason");
+	run.has_gpus = groups_by(&whole, "gpu");
 	if (time_series_new(&whole, query->context.arena, &run.series, err) < 0 ||
 	    scan_points(query, whole.mean, &run, err) < 0)
 		return -1;

@@ -248,6 +248,26 @@ static void what_was_live_at_an_oom_is_a_peak_of_the_same_process(void **state)
 	VALUE_IS(profiles, PEAK, "{reason=\"\"}", PROFILE_MERGE_MEAN, "f", 110);
 }
 
+/* A process on two devices tells one moment by two series; its maximum is a moment of both. */
+static void a_peak_on_several_devices_is_one_moment(void **state)
+{
+	static const struct fake_profile profiles[] = {
+		{ OF_PEAKS "1,gpu=a", NS(0), 100, "f" },
+		{ OF_PEAKS "1,gpu=b", NS(0), 20, "f" },
+		{ OF_PEAKS "1,gpu=a", NS(15), 50, "g" },
+		{ OF_PEAKS "1,gpu=b", NS(15), 90, "g" },
+		{ OF_PEAKS "1,gpu=b,reason=oom", NS(15), 95,
+		  "h" }, /* at the same time, of b alone */
+		{ OF_PEAKS "2,gpu=b", NS(15), 7, "f" },
+	};
+
+	(void)state;
+	VALUE_IS(profiles, PEAK, "{}", PROFILE_MERGE_MEAN, "g", 140);
+	VALUE_IS(profiles, PEAK, "{}", PROFILE_MERGE_MEAN, "f", 7);
+	VALUE_IS(profiles, PEAK, "{}", PROFILE_MERGE_MEAN, "h", 0);
+	VALUE_IS(profiles, PEAK, "{gpu=\"a\"}", PROFILE_MERGE_MEAN, "f", 100);
+}
+
 static void a_profile_divides_as_a_tree_does(void **state)
 {
 	static const struct fake_profile profiles[] = {
@@ -410,6 +430,7 @@ int main(void)
 		cmocka_unit_test(max_is_the_largest_profile_of_each_series),
 		cmocka_unit_test(peaks_are_never_averaged),
 		cmocka_unit_test(what_was_live_at_an_oom_is_a_peak_of_the_same_process),
+		cmocka_unit_test(a_peak_on_several_devices_is_one_moment),
 		cmocka_unit_test(a_profile_divides_as_a_tree_does),
 		cmocka_unit_test(nothing_matches_is_an_empty_tree_without_a_merge),
 		cmocka_unit_test(a_type_without_data_gives_way_to_its_alias),

@@ -146,6 +146,25 @@ static void what_was_live_at_an_oom_is_one_with_the_peaks_of_its_process(void **
 	                     SERIES_AGGREGATION_UNSAID) == 75);
 }
 
+static void a_peak_on_several_devices_is_one_point(void **state)
+{
+	static const char peak[] = "gpu_memory_peak:peak_space:bytes:space:bytes";
+	static const struct fake_profile peaks[] = {
+		{ "__profile_type__=gpu_memory_peak:peak_space:bytes:space:bytes,pid=1,gpu=a",
+		  NS(1), 90, "f" },
+		{ "__profile_type__=gpu_memory_peak:peak_space:bytes:space:bytes,pid=1,gpu=b",
+		  NS(1), 10, "f" },
+		{ "__profile_type__=gpu_memory_peak:peak_space:bytes:space:bytes,pid=1,gpu=b",
+		  NS(16), 95, "f" },
+	};
+
+	(void)state;
+	assert_true(POINT_OF(peaks, peak, "{}", PROFILE_MERGE_MEAN, SERIES_AGGREGATION_UNSAID) ==
+	            100);
+	assert_true(POINT_OF(peaks, peak, "{gpu=\"b\"}", PROFILE_MERGE_MEAN,
+	                     SERIES_AGGREGATION_UNSAID) == 95);
+}
+
 static void the_reference_sums_gauges(void **state)
 {
 	(void)state;
@@ -205,6 +224,7 @@ int main(void)
 		cmocka_unit_test(a_constant_gauge_reads_the_same_whoever_holds_it),
 		cmocka_unit_test(the_largest_of_each_series_is_the_point_of_a_peak),
 		cmocka_unit_test(what_was_live_at_an_oom_is_one_with_the_peaks_of_its_process),
+		cmocka_unit_test(a_peak_on_several_devices_is_one_point),
 		cmocka_unit_test(the_reference_sums_gauges),
 		cmocka_unit_test(an_aggregation_that_was_asked_for_is_obeyed),
 		cmocka_unit_test(deltas_are_summed),
