@@ -7,7 +7,7 @@
  *          Stacks that are used twice are one run of frames.
  * Errors   ERROR_INVALID for malformed entries and indices outside of their tables;
  *          ERROR_TOO_LARGE when profiles use the same entries so often that the request
- *          would cost more than OTLP_WORK_PER_BYTES lets it; arena_error().
+ *          would cost more than OTLP_WORK_PER_BYTE lets it; arena_error().
  * Threads  none.
  * Source   ingest specification, 5.4 (6 to 9)
  */
@@ -18,8 +18,8 @@
 #include "profile/profile.h"
 
 /* Entries and frames that profiles may take for each byte of the request; a guess. */
-#define OTLP_WORK_PER_BYTE 64
-#define OTLP_WORK_LEAST    ((uint64_t)1 << 20)
+#define OTLP_WORK_PER_BYTE 16
+#define OTLP_WORK_LEAST    ((uint64_t)1 << 16)
 
 /* Where the entries of a table stand in the profile. */
 struct otlp_places {
