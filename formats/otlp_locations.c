@@ -90,11 +90,10 @@ static int add_mapping(struct otlp_symbols *symbols, uint64_t index, uint32_t *o
 	*out = PROFILE_NONE;
 	if (index == 0 && symbols->dictionary->tables[OTLP_MAPPINGS].count == 0)
 		return 0;
-	if (otlp_dictionary_entry(symbols->dictionary, OTLP_MAPPINGS, index, &bytes, err) < 0)
-		return -1;
-	if (otlp_place_find(places, index, out))
+	if (otlp_symbols_find(symbols, OTLP_MAPPINGS, index, out))
 		return 0;
-	if (otlp_symbols_work(symbols, 1, err) < 0 ||
+	if (otlp_dictionary_entry(symbols->dictionary, OTLP_MAPPINGS, index, &bytes, err) < 0 ||
+	    otlp_symbols_work(symbols, 1, err) < 0 ||
 	    read_mapping(symbols, bytes, &mapping, err) < 0)
 		return -1;
 	if (!ARENA_GROW(symbols->arena, profile->mappings, profile->mapping_count,
@@ -112,27 +111,20 @@ static int add_mapping(struct otlp_symbols *symbols, uint64_t index, uint32_t *o
 
 static int add_line(struct otlp_symbols *symbols, struct str bytes, struct error *err)
 {
+	enum {
+		FUNCTION = 1,
+		LINE = 2,
+		COLUMN = 3
+	};
 	struct profile *profile = symbols->profile;
-	struct wire_reader reader = wire_reader(bytes);
-	struct wire_field field;
-	struct profile_line line = { 0 };
-	uint64_t function = 0;
-	int more;
+	uint64_t numbers[COLUMN + 1] = { 0 };
+	struct profile_line line;
 
-	while ((more = wire_next(&reader, &field)) > 0) {
-		if (field.number > 2)
-			continue; /* 3 is the column */
-		if (field.type != WIRE_VARINT)
-			return otlp_malformed(err, "Line");
-		if (field.number == 1)
-			function = field.value;
-		else
-			line.line = (int64_t)field.value;
-	}
-	if (more < 0)
+	if (!otlp_read_numbers(bytes, COLUMN, numbers))
 		return otlp_malformed(err, "Line");
+	line.line = (int64_t)numbers[LINE];
 	if (otlp_symbols_work(symbols, 1, err) < 0 ||
-	    otlp_symbols_function(symbols, function, &line.function, err) < 0)
+	    otlp_symbols_function(symbols, numbers[FUNCTION], &line.function, err) < 0)
 		return -1;
 	if (!ARENA_GROW(symbols->arena, profile->lines, profile->line_count,
 	                symbols->line_capacity))
@@ -157,25 +149,34 @@ static int read_location(struct otlp_symbols *symbols, struct str bytes,
 		ADDRESS = 2,
 		LINES = 3
 	};
-	struct wire_reader reader = wire_reader(bytes);
-	struct wire_field field;
-	int more;
+	struct span in = otlp_span(bytes);
+	struct span line;
+	uint64_t key;
+	bool good = true;
 
-	while ((more = wire_next(&reader, &field)) > 0) {
-		if (field.number > LINES)
-			continue;
-		if ((field.type == WIRE_BYTES) != (field.number == LINES))
+	while (good && in.at < in.end) {
+		if (!read_number(&in, &key))
 			return otlp_malformed(err, "Location");
-		if (field.number == LINES && add_line(symbols, field.bytes, err) < 0)
-			return -1;
-		if (field.number == ADDRESS)
-			out->address = field.value;
-		if (field.number == MAPPING) {
-			out->mapping = field.value;
+		switch (key) {
+		case KEY(MAPPING, WIRE_VARINT):
+			good = read_number(&in, &out->mapping);
 			out->has_mapping = true;
+			break;
+		case KEY(ADDRESS, WIRE_VARINT):
+			good = read_number(&in, &out->address);
+			break;
+		case KEY(LINES, WIRE_BYTES):
+			good = read_bytes(&in, &line);
+			if (good &&
+			    add_line(symbols, str_make(line.at, (size_t)(line.end - line.at)),
+			             err) < 0)
+				return -1;
+			break;
+		default:
+			good = skip_field(&in, key, LINES);
 		}
 	}
-	return more < 0 ? otlp_malformed(err, "Location") : 0;
+	return good ? 0 : otlp_malformed(err, "Location");
 }
 
 /* Takes from a mapping what its location does not have. */
@@ -224,8 +225,7 @@ int otlp_symbols_location(struct otlp_symbols *symbols, uint64_t index, uint32_t
 	struct profile_location location;
 	struct str bytes;
 
-	if (index < symbols->dictionary->tables[OTLP_LOCATIONS].count &&
-	    otlp_place_find(places, index, out))
+	if (otlp_symbols_find(symbols, OTLP_LOCATIONS, index, out))
 		return 0;
 	if (otlp_dictionary_entry(symbols->dictionary, OTLP_LOCATIONS, index, &bytes, err) < 0 ||
 	    otlp_symbols_work(symbols, 1, err) < 0 ||

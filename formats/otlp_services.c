@@ -156,7 +156,7 @@ static int find_service(struct otlp_services *services, uint32_t id, uint32_t *o
 static int add_samples(struct otlp_services *services, struct str message, struct error *err)
 {
 	struct wire_reader reader = wire_reader(message);
-	struct wire_field field;
+	struct wire_field field = { 0 };
 	const uint8_t *start = reader.at;
 	int more;
 

@@ -119,11 +119,10 @@ int otlp_symbols_string(struct otlp_symbols *symbols, uint64_t index, uint32_t *
 	struct otlp_places *places = &symbols->places[OTLP_STRINGS];
 	struct str text;
 
-	if (otlp_dictionary_string(symbols->dictionary, index, &text, err) < 0)
-		return -1;
-	if (otlp_place_find(places, index, out))
+	if (otlp_symbols_find(symbols, OTLP_STRINGS, index, out))
 		return 0;
-	if (otlp_symbols_text(symbols, text, out, err) < 0)
+	if (otlp_dictionary_string(symbols->dictionary, index, &text, err) < 0 ||
+	    otlp_symbols_text(symbols, text, out, err) < 0)
 		return -1;
 	otlp_place_set(places, index, *out);
 	return 0;
@@ -140,19 +139,9 @@ static int read_function(struct otlp_symbols *symbols, struct str bytes,
 		FILENAME = 3,
 		START_LINE = 4
 	};
-	struct wire_reader reader = wire_reader(bytes);
-	struct wire_field field;
-	uint64_t numbers[START_LINE + 1] = { 0 }; /* by field */
-	int more;
+	uint64_t numbers[START_LINE + 1] = { 0 };
 
-	while ((more = wire_next(&reader, &field)) > 0) {
-		if (field.number > START_LINE)
-			continue;
-		if (field.type != WIRE_VARINT)
-			return otlp_malformed(err, "Function");
-		numbers[field.number] = field.value;
-	}
-	if (more < 0)
+	if (!otlp_read_numbers(bytes, START_LINE, numbers))
 		return otlp_malformed(err, "Function");
 	out->start_line = (int64_t)numbers[START_LINE];
 	return otlp_symbols_string(symbols, numbers[NAME], &out->name, err) < 0 ||
@@ -170,11 +159,10 @@ int otlp_symbols_function(struct otlp_symbols *symbols, uint64_t index, uint32_t
 	struct profile_function function = { 0 };
 	struct str bytes;
 
-	if (otlp_dictionary_entry(symbols->dictionary, OTLP_FUNCTIONS, index, &bytes, err) < 0)
-		return -1;
-	if (otlp_place_find(places, index, out))
+	if (otlp_symbols_find(symbols, OTLP_FUNCTIONS, index, out))
 		return 0;
-	if (otlp_symbols_work(symbols, 1, err) < 0 ||
+	if (otlp_dictionary_entry(symbols->dictionary, OTLP_FUNCTIONS, index, &bytes, err) < 0 ||
+	    otlp_symbols_work(symbols, 1, err) < 0 ||
 	    read_function(symbols, bytes, &function, err) < 0)
 		return -1;
 	if (!ARENA_GROW(symbols->arena, profile->functions, profile->function_count,
@@ -204,28 +192,47 @@ static struct otlp_numbers last_numbers(struct otlp_numbers numbers, size_t most
 	return numbers;
 }
 
+/* A number as most indices are written, in one byte or two; others go the long way. */
+static inline bool read_index(struct otlp_numbers *numbers, uint64_t *out)
+{
+	const uint8_t *at = numbers->at;
+
+	if (numbers->end - at >= 2 && at[0] >= 0x80 && at[1] < 0x80) {
+		*out = (uint64_t)at[1] << 7 | (at[0] & 0x7f);
+		numbers->at = at + 2;
+		return true;
+	}
+	return varint_read(&numbers->at, numbers->end, out);
+}
+
 static int add_frames(struct otlp_symbols *symbols, struct otlp_numbers numbers, struct error *err)
 {
+	const struct otlp_places *places = &symbols->places[OTLP_LOCATIONS];
+	const uint64_t locations = symbols->dictionary->tables[OTLP_LOCATIONS].count;
 	struct profile *profile = symbols->profile;
-	const size_t count = otlp_numbers_count(numbers);
+	const size_t first = profile->stack_length;
+	size_t frame_bytes = 0;
+	uint32_t *to;
 
-	if (otlp_symbols_work(symbols, count, err) < 0)
-		return -1;
-	if (!ARENA_RESERVE(symbols->arena, profile->stacks, profile->stack_length, count,
-	                   symbols->frame_capacity))
+	if (!ARENA_RESERVE(symbols->arena, profile->stacks, first,
+	                   (size_t)(numbers.end - numbers.at), symbols->frame_capacity))
 		return full(symbols, err);
+	to = profile->stacks + first;
 	while (numbers.at < numbers.end) {
 		uint64_t index;
 		uint32_t location;
 
-		if (!varint_read(&numbers.at, numbers.end, &index))
+		if (!read_index(&numbers, &index))
 			return otlp_malformed(err, "Stack");
-		if (otlp_symbols_location(symbols, index, &location, err) < 0)
+		if ((index >= locations || !otlp_place_find(places, index, &location)) &&
+		    otlp_symbols_location(symbols, index, &location, err) < 0)
 			return -1;
-		profile->stacks[profile->stack_length++] = location;
-		symbols->frame_bytes += varint_length((uint64_t)location + 1);
+		*to++ = location;
+		frame_bytes += location < 0x7f ? 1 : varint_length((uint64_t)location + 1);
 	}
-	return 0;
+	profile->stack_length = (size_t)(to - profile->stacks);
+	symbols->frame_bytes += frame_bytes;
+	return otlp_symbols_work(symbols, profile->stack_length - first, err);
 }
 
 int otlp_symbols_frames(struct otlp_symbols *symbols, const struct wire_field *field,

@@ -94,7 +94,20 @@ int otlp_symbols_frames(struct otlp_symbols *symbols, const struct wire_field *f
 /* Takes `count` units of work_left. */
 int otlp_symbols_work(struct otlp_symbols *symbols, uint64_t count, struct error *err);
 
-/* The place of an entry that came before; false when it did not. */
+/* The place of an entry that came before; false when it did not, or when there is none. */
+static inline bool otlp_symbols_find(const struct otlp_symbols *symbols, enum otlp_table table,
+                                     uint64_t index, uint32_t *out)
+{
+	const struct otlp_places *places = &symbols->places[table];
+
+	if (index >= symbols->dictionary->tables[table].count ||
+	    places->numbers[index] < places->base)
+		return false;
+	*out = places->numbers[index] - places->base;
+	return true;
+}
+
+/* The same for an index inside of the table. */
 static inline bool otlp_place_find(const struct otlp_places *places, uint64_t index, uint32_t *out)
 {
 	if (places->numbers[index] < places->base)

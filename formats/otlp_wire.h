@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/wire.h"
+#include "profile/pprof_wire.h"
 
 /* Fills *err. Returns -1. */
 static inline int otlp_malformed(struct error *err, const char *message)
@@ -92,4 +93,38 @@ static inline struct str otlp_message_at(struct str whole, uint32_t place)
 
 	(void)varint_read(&at, start + whole.length, &length);
 	return str_make(at, (size_t)length);
+}
+
+/*
+ * The bytes of a message for profile/pprof_wire.h, which reads fields by whole keys: for
+ * messages that there are many of.
+ */
+static inline struct span otlp_span(struct str bytes)
+{
+	const uint8_t *at = (const uint8_t *)bytes.data;
+
+	return (struct span){ at, at ? at + bytes.length : at };
+}
+
+/*
+ * Reads a message of numbers, fields 1 to `last`, into numbers[field]. False at malformed
+ * bytes.
+ */
+static inline bool otlp_read_numbers(struct str bytes, unsigned last, uint64_t *numbers)
+{
+	struct span in = otlp_span(bytes);
+
+	while (in.at < in.end) {
+		uint64_t key;
+
+		if (!read_number(&in, &key))
+			return false;
+		if ((key & 7) == WIRE_VARINT && key >> 3 >= 1 && key >> 3 <= last) {
+			if (!read_number(&in, &numbers[key >> 3]))
+				return false;
+		} else if (!skip_field(&in, key, last)) {
+			return false;
+		}
+	}
+	return true;
 }
