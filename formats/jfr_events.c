@@ -38,6 +38,13 @@ static const struct jfr_wanted wanted[EVENT_SLOTS] = {
 	[EVENT_VALUE] = { "value", JFR_WANT_STRING },
 };
 
+enum thread_state {
+	STATE_UNSEEN = 0,
+	STATE_OTHER,
+	STATE_RUNNABLE,
+	STATE_SLEEPING,
+};
+
 /* An event as it was read: its fields by slot. */
 struct event {
 	const struct event_kind *kind;
@@ -100,17 +107,35 @@ static int take_one(struct jfr_events *events, const struct event *event, struct
 	return add(events, event, event->kind->profile, 1, err);
 }
 
-static int state_of(const struct jfr_events *events, const struct event *event, struct str *out,
+/* What the name of a thread's state means; a state without one is no special one. */
+static int read_state(const struct jfr_events *events, uint32_t entry, enum thread_state *out,
+                      struct error *err)
+{
+	uint64_t slots[JFR_POOL_SLOTS];
+	struct str name;
+
+	jfr_pools_get(events->pools, JFR_POOL_THREAD_STATE, entry, slots);
+	if (!jfr_pools_text(events->pools, slots[JFR_STATE_NAME], &name))
+		return arena_error(events->arena, err);
+	*out = str_equals(name, "STATE_SLEEPING")   ? STATE_SLEEPING
+	       : str_equals(name, "STATE_RUNNABLE") ? STATE_RUNNABLE
+	                                            : STATE_OTHER;
+	return 0;
+}
+
+static int state_of(struct jfr_events *events, const struct event *event, enum thread_state *out,
                     struct error *err)
 {
 	const uint32_t entry =
 		jfr_pools_find(events->pools, JFR_POOL_THREAD_STATE, event->fields[EVENT_STATE]);
-	uint64_t slots[JFR_POOL_SLOTS] = { 0 };
 
-	if (entry != JFR_POOL_NONE)
-		jfr_pools_get(events->pools, JFR_POOL_THREAD_STATE, entry, slots);
-	if (!jfr_pools_text(events->pools, slots[JFR_STATE_NAME], out))
-		return arena_error(events->arena, err);
+	*out = STATE_OTHER;
+	if (entry == JFR_POOL_NONE)
+		return 0;
+	*out = (enum thread_state)events->states[entry];
+	if (*out == STATE_UNSEEN && read_state(events, entry, out, err) < 0)
+		return -1;
+	events->states[entry] = (uint8_t)*out;
 	return 0;
 }
 
@@ -122,11 +147,11 @@ static bool is_wall_recording(const struct jfr_events *events)
 /* A thread that sleeps takes no CPU; in a recording of the wall clock it counts there. */
 static int take_execution(struct jfr_events *events, const struct event *event, struct error *err)
 {
-	struct str state;
+	enum thread_state state;
 
 	if (state_of(events, event, &state, err) < 0)
 		return -1;
-	if (!str_equals(state, "STATE_SLEEPING") && add(events, event, JFR_CPU, 1, err) < 0)
+	if (state != STATE_SLEEPING && add(events, event, JFR_CPU, 1, err) < 0)
 		return -1;
 	return is_wall_recording(events) ? add(events, event, JFR_WALL, 1, err) : 0;
 }
@@ -134,12 +159,12 @@ static int take_execution(struct jfr_events *events, const struct event *event, 
 static int take_wall_clock(struct jfr_events *events, const struct event *event, struct error *err)
 {
 	const uint64_t samples = event->fields[EVENT_SAMPLES];
-	struct str state;
+	enum thread_state state;
 
 	if (state_of(events, event, &state, err) < 0 ||
 	    add(events, event, JFR_WALL, samples, err) < 0)
 		return -1;
-	if (!is_wall_recording(events) || !str_equals(state, "STATE_RUNNABLE"))
+	if (!is_wall_recording(events) || state != STATE_RUNNABLE)
 		return 0;
 	return add(events, event, JFR_CPU, samples, err);
 }
@@ -170,16 +195,26 @@ static uint8_t kind_of(const struct jfr_class *class)
 static int begin(struct jfr_events *events, struct jfr_layouts *layouts, struct error *err)
 {
 	const struct jfr_metadata *metadata = layouts->metadata;
+	const size_t states = events->pools->pools[JFR_POOL_THREAD_STATE].count;
 
+	events->states = arena_array(events->arena, states, sizeof(uint8_t));
 	events->kinds = arena_array_raw(events->arena, metadata->class_count, sizeof(uint8_t));
 	events->layouts = arena_array_raw(events->arena, metadata->class_count, sizeof(uint32_t));
-	if (!events->kinds || !events->layouts)
+	if (!events->states || !events->kinds || !events->layouts)
 		return arena_error(events->arena, err);
 	for (uint32_t i = 0; i < metadata->class_count; i++) {
 		events->kinds[i] = kind_of(&metadata->classes[i]);
 		events->layouts[i] = JFR_LAYOUT_NONE;
 	}
 	return 0;
+}
+
+static bool read_fields(const struct jfr_layouts *layouts, uint32_t layout, struct jfr_reader *body,
+                        const uint8_t *base, uint64_t *fields)
+{
+	if (jfr_layout_is_numbers(layouts, layout))
+		return jfr_layout_read_numbers(layouts, layout, body, fields);
+	return jfr_layout_read(layouts, layout, body, base, fields);
 }
 
 static int read_event(struct jfr_events *events, struct jfr_layouts *layouts, uint32_t class,
@@ -190,8 +225,8 @@ static int read_event(struct jfr_events *events, struct jfr_layouts *layouts, ui
 	if (events->layouts[class] == JFR_LAYOUT_NONE &&
 	    jfr_layout_make(layouts, class, wanted, EVENT_SLOTS, &events->layouts[class], err) < 0)
 		return -1;
-	if (!jfr_layout_read(layouts, events->layouts[class], body, events->pools->chunk->bytes,
-	                     event.fields))
+	if (!read_fields(layouts, events->layouts[class], body, events->pools->chunk->bytes,
+	                 event.fields))
 		return error_set(err, ERROR_INVALID, "JFR: an event %s is shorter than its type",
 		                 event.kind->class);
 	return event.kind->take(events, &event, err);

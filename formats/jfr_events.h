@@ -22,6 +22,7 @@ struct jfr_events {
 
 	/* of the chunk that is being read, by class: how its events are read */
 	const struct jfr_pools *pools;
+	uint8_t *states; /* by entry of the thread states' pool: what its name means */
 	uint8_t *kinds;
 	uint32_t *layouts;
 };

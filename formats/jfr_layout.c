@@ -91,6 +91,7 @@ static int add_step(const struct maker *maker, const struct jfr_step *step, stru
 	struct jfr_layout *layout = &layouts->layouts[maker->layout];
 
 	layout->least_bytes += step->kind == STEP_BYTES ? step->count : 1;
+	layout->number_count += step->kind == STEP_NUMBERS;
 	if (layout->step_count > 0 && same_run(&layouts->steps[layouts->step_count - 1], step)) {
 		layouts->steps[layouts->step_count - 1].count += step->count;
 		return 0;
@@ -102,7 +103,9 @@ static int add_step(const struct maker *maker, const struct jfr_step *step, stru
 	                layouts->step_capacity))
 		return arena_error(layouts->arena, err);
 	layouts->steps[layouts->step_count++] = *step;
-	layouts->layouts[maker->layout].step_count++;
+	layout->step_count++;
+	if (step->slot != JFR_SLOTS_MAX)
+		layout->peek_count = layout->step_count;
 	return 0;
 }
 
@@ -124,6 +127,8 @@ static int add_base(const struct maker *maker, const struct base_class *base, ui
 	}
 	if (step.kind == STEP_BYTES)
 		step.width = 1;
+	if (step.kind == STEP_NUMBERS && !maker->layouts->fixed)
+		step.width = 0; /* so that numbers of all widths are skipped together */
 	return add_step(maker, &step, err);
 }
 
@@ -310,13 +315,16 @@ static bool skip_array(const struct jfr_layouts *layouts, uint32_t layout,
 
 	if (!jfr_read_count(reader, least, &count) || depth == JFR_ARRAY_DEPTH_MAX)
 		return false;
+	if (jfr_layout_is_numbers(layouts, layout))
+		return jfr_skip_compressed(reader, count * least);
 	for (; least > 0 && count > 0; count--)
 		if (!read_value(layouts, layout, reader, NULL, NULL, depth + 1))
 			return false;
 	return true;
 }
 
-static bool read_numbers(const struct jfr_step *step, struct jfr_reader *reader, uint64_t *slots)
+static inline bool read_numbers(const struct jfr_step *step, struct jfr_reader *reader,
+                                uint64_t *slots)
 {
 	uint64_t number;
 
@@ -329,43 +337,54 @@ static bool read_numbers(const struct jfr_step *step, struct jfr_reader *reader,
 	return true;
 }
 
+static inline bool read_step(const struct jfr_layouts *layouts, const struct jfr_step *step,
+                             struct jfr_reader *reader, const uint8_t *base, uint64_t *slots,
+                             unsigned depth)
+{
+	if (step->kind >= STEP_STRING && slots && step->slot != JFR_SLOTS_MAX)
+		slots[step->slot] = (uint64_t)(reader->at - base);
+	switch ((enum step_kind)step->kind) {
+	case STEP_NUMBERS:
+		return read_numbers(step, reader, slots);
+	case STEP_BYTES:
+		return jfr_skip(reader, step->count);
+	case STEP_STRING:
+		return jfr_skip_text(reader);
+	case STEP_ARRAY:
+		return skip_array(layouts, step->layout, reader, depth);
+	case STEP_KEYS:
+	case STEP_VALUES: /* linked when it was made */
+		break;
+	}
+	return false;
+}
+
 static bool read_value(const struct jfr_layouts *layouts, uint32_t layout,
                        struct jfr_reader *reader, const uint8_t *base, uint64_t *slots,
                        unsigned depth)
 {
 	const struct jfr_layout *shape = &layouts->layouts[layout];
-	const struct jfr_step *step;
-	struct jfr_text text;
 
-	if (shape->step_count == 0)
-		return true;
-	step = &layouts->steps[shape->first_step];
-	for (const struct jfr_step *end = step + shape->step_count; step < end; step++) {
-		bool done = false;
-
-		if (step->kind >= STEP_STRING && slots && step->slot != JFR_SLOTS_MAX)
-			slots[step->slot] = (uint64_t)(reader->at - base);
-		switch ((enum step_kind)step->kind) {
-		case STEP_NUMBERS:
-			done = read_numbers(step, reader, slots);
-			break;
-		case STEP_BYTES:
-			done = jfr_skip(reader, step->count);
-			break;
-		case STEP_STRING:
-			done = jfr_read_text(reader, &text);
-			break;
-		case STEP_ARRAY:
-			done = skip_array(layouts, step->layout, reader, depth);
-			break;
-		case STEP_KEYS:
-		case STEP_VALUES: /* linked when it was made */
-			break;
-		}
-		if (!done)
+	for (uint32_t i = 0; i < shape->step_count; i++)
+		if (!read_step(layouts, &layouts->steps[shape->first_step + i], reader, base, slots,
+		               depth))
 			return false;
-	}
 	return true;
+}
+
+void jfr_layout_peek(const struct jfr_layouts *layouts, uint32_t layout, struct jfr_reader reader,
+                     const uint8_t *base, uint64_t *slots)
+{
+	const struct jfr_layout *shape = &layouts->layouts[layout];
+
+	for (uint32_t i = 0; i < shape->peek_count; i++) {
+		const struct jfr_step *step = &layouts->steps[shape->first_step + i];
+
+		if (i + 1 == shape->peek_count && step->kind >= STEP_STRING)
+			slots[step->slot] = (uint64_t)(reader.at - base);
+		else if (!read_step(layouts, step, &reader, base, slots, 0))
+			return;
+	}
 }
 
 bool jfr_layout_read(const struct jfr_layouts *layouts, uint32_t layout, struct jfr_reader *reader,

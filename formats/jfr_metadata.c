@@ -76,12 +76,12 @@ static bool read_string(struct parser *parser, struct str *out)
 static bool read_attributes(struct parser *parser, struct attributes *out)
 {
 	const struct {
-		const char *key;
+		struct str key;
 		struct str *value;
 	} known[] = {
-		{ "name", &out->name },           { "id", &out->id },
-		{ "class", &out->class },         { "constantPool", &out->constant_pool },
-		{ "dimension", &out->dimension },
+		{ STR("name"), &out->name },           { STR("id"), &out->id },
+		{ STR("class"), &out->class },         { STR("constantPool"), &out->constant_pool },
+		{ STR("dimension"), &out->dimension },
 	};
 	uint64_t count;
 	struct str key;
@@ -94,7 +94,7 @@ static bool read_attributes(struct parser *parser, struct attributes *out)
 		if (!read_string(parser, &key) || !read_string(parser, &value))
 			return false;
 		for (size_t i = 0; i < ARRAY_LENGTH(known); i++)
-			if (str_equals(key, known[i].key))
+			if (str_equal(key, known[i].key))
 				*known[i].value = value;
 	}
 	return true;

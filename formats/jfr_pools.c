@@ -76,8 +76,11 @@ static int make_layouts(struct jfr_pools *pools, struct jfr_layouts *layouts, st
 		class = frame_class(metadata, class);
 	if (class == PROFILE_NONE)
 		return 0;
-	return jfr_layout_make(layouts, class, frame_wanted, JFR_POOL_SLOTS, &pools->frame_layout,
-	                       err);
+	if (jfr_layout_make(layouts, class, frame_wanted, JFR_POOL_SLOTS, &pools->frame_layout,
+	                    err) < 0)
+		return -1;
+	pools->frames_are_numbers = jfr_layout_is_numbers(layouts, pools->frame_layout);
+	return 0;
 }
 
 /* ---- reading the records ---- */
@@ -280,12 +283,9 @@ int jfr_pools_read(const struct jfr_chunk *chunk, struct jfr_layouts *layouts, s
 	return 0;
 }
 
-uint32_t jfr_pools_find(const struct jfr_pools *pools, enum jfr_pool_class class, uint64_t key)
+uint32_t jfr_pools_find_hashed(const struct jfr_pools *pools, const struct jfr_pool *pool,
+                               uint64_t key)
 {
-	const struct jfr_pool *pool = &pools->pools[class];
-
-	if (pool->is_table && key >= pool->index_length)
-		return JFR_POOL_NONE;
 	return *index_place(pools, pool, key) - 1;
 }
 
@@ -304,11 +304,10 @@ void jfr_pools_get(const struct jfr_pools *pools, enum jfr_pool_class class, uin
                    uint64_t slots[static JFR_POOL_SLOTS])
 {
 	const struct jfr_pool *pool = &pools->pools[class];
-	struct jfr_reader reader = reader_at(pools, pool->places[entry]);
 
 	memset(slots, 0, JFR_POOL_SLOTS * sizeof(*slots));
-	/* It was read once, when it was met. */
-	(void)jfr_layout_read(pools->layouts, pool->layout, &reader, pools->chunk->bytes, slots);
+	jfr_layout_peek(pools->layouts, pool->layout, reader_at(pools, pool->places[entry]),
+	                pools->chunk->bytes, slots);
 }
 
 /* The string that stands at a place; keys among strings lead no further. */

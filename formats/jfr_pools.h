@@ -65,13 +65,26 @@ struct jfr_pools {
 	uint64_t secret; /* of hashes */
 	struct jfr_pool pools[JFR_POOL_CLASSES];
 	uint32_t frame_layout;
+	bool frames_are_numbers; /* compressed ones, and nothing else */
 };
 
 int jfr_pools_read(const struct jfr_chunk *chunk, struct jfr_layouts *layouts, struct arena *arena,
                    struct jfr_pools *out, struct error *err);
 
+/* jfr_pools_find() by hash. */
+uint32_t jfr_pools_find_hashed(const struct jfr_pools *pools, const struct jfr_pool *pool,
+                               uint64_t key);
+
 /* The entry with a key, or JFR_POOL_NONE. */
-uint32_t jfr_pools_find(const struct jfr_pools *pools, enum jfr_pool_class class, uint64_t key);
+static inline uint32_t jfr_pools_find(const struct jfr_pools *pools, enum jfr_pool_class class,
+                                      uint64_t key)
+{
+	const struct jfr_pool *pool = &pools->pools[class];
+
+	if (!pool->is_table)
+		return jfr_pools_find_hashed(pools, pool, key);
+	return key < pool->index_length ? pool->index[key] - 1 : JFR_POOL_NONE;
+}
 
 /* The slots of an entry. */
 void jfr_pools_get(const struct jfr_pools *pools, enum jfr_pool_class class, uint32_t entry,
@@ -95,6 +108,8 @@ static inline bool jfr_pools_frame(const struct jfr_pools *pools, struct jfr_rea
                                    uint64_t slots[static JFR_POOL_SLOTS])
 {
 	slots[JFR_FRAME_METHOD] = slots[JFR_FRAME_LINE] = 0;
+	if (pools->frames_are_numbers)
+		return jfr_layout_read_numbers(pools->layouts, pools->frame_layout, reader, slots);
 	return jfr_layout_read(pools->layouts, pools->frame_layout, reader, pools->chunk->bytes,
 	                       slots);
 }

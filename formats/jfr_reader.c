@@ -4,10 +4,28 @@
 
 #define UTF8_MAX 4 /* bytes of a character */
 
+/* A number whose end is among the next eight bytes, which are there. */
+static bool read_in_eight(struct jfr_reader *reader, uint64_t *out)
+{
+	uint64_t bytes;
+	uint64_t ends;
+
+	memcpy(&bytes, reader->at, sizeof(bytes));
+	ends = ~bytes & JFR_TOP_BITS;
+	if (ends == 0)
+		return false;
+	*out = jfr_join_groups(bytes & (ends ^ (ends - 1)));
+	reader->at += __builtin_ctzll(ends) / 8 + 1;
+	return true;
+}
+
 bool jfr_read_compressed_long(struct jfr_reader *reader, uint64_t *out)
 {
 	const uint8_t *at = reader->at;
 	uint64_t number = 0;
+
+	if (jfr_left(reader) >= 8 && read_in_eight(reader, out))
+		return true;
 
 	for (unsigned shift = 0; at < reader->end; shift += 7) {
 		const uint8_t byte = *at++;
@@ -48,14 +66,36 @@ bool jfr_skip(struct jfr_reader *reader, size_t bytes)
 	return true;
 }
 
+/*
+ * Skips the whole numbers among the next eight bytes, at most `count`. 0 when there is
+ * none, or when more than `count` end there.
+ */
+static size_t skip_eight(const uint8_t **at, size_t count)
+{
+	uint64_t ends;
+	size_t found;
+
+	memcpy(&ends, *at, sizeof(ends));
+	ends = ~ends & JFR_TOP_BITS;
+	found = (size_t)((ends >> 7) * UINT64_C(0x0101010101010101) >> 56);
+	if (found == 0 || found > count)
+		return 0;
+	*at += 8 - (size_t)__builtin_clzll(ends) / 8;
+	return found;
+}
+
 bool jfr_skip_compressed(struct jfr_reader *reader, size_t count)
 {
 	const uint8_t *at = reader->at;
 	const uint8_t *end = reader->end;
 
-	for (; count > 0; count--) {
+	while (count > 0) {
+		const size_t many = count >= 4 && end - at >= 8 ? skip_eight(&at, count) : 0;
 		unsigned length = 1;
 
+		count -= many;
+		if (many > 0)
+			continue;
 		while (at < end && *at >= 0x80 && length < JFR_NUMBER_MAX) {
 			at++;
 			length++;
@@ -63,6 +103,7 @@ bool jfr_skip_compressed(struct jfr_reader *reader, size_t count)
 		if (at >= end)
 			return false;
 		at++;
+		count--;
 	}
 	reader->at = at;
 	return true;

@@ -54,11 +54,32 @@ bool jfr_read_compressed_long(struct jfr_reader *reader, uint64_t *out);
 
 static inline bool jfr_read_compressed(struct jfr_reader *reader, uint64_t *out)
 {
-	if (reader->at < reader->end && *reader->at < 0x80) {
-		*out = *reader->at++;
+	const uint8_t *at = reader->at;
+
+	if (at < reader->end && at[0] < 0x80) {
+		*out = at[0];
+		reader->at = at + 1;
+		return true;
+	}
+	if (reader->end - at >= 2 && at[1] < 0x80) {
+		*out = (uint64_t)(at[0] & 0x7f) | (uint64_t)at[1] << 7;
+		reader->at = at + 2;
 		return true;
 	}
 	return jfr_read_compressed_long(reader, out);
+}
+
+#define JFR_TOP_BITS UINT64_C(0x8080808080808080)
+
+/* The number in the groups of seven bits of these bytes, the first byte lowest. */
+static inline uint64_t jfr_join_groups(uint64_t bytes)
+{
+	bytes &= ~JFR_TOP_BITS;
+	bytes = (bytes & UINT64_C(0x007f007f007f007f)) |
+	        (bytes & UINT64_C(0x7f007f007f007f00)) >> 1;
+	bytes = (bytes & UINT64_C(0x00003fff00003fff)) |
+	        (bytes & UINT64_C(0x3fff00003fff0000)) >> 2;
+	return (bytes & UINT64_C(0x000000000fffffff)) | (bytes & UINT64_C(0x0fffffff00000000)) >> 4;
 }
 
 /* `width` bytes, big-endian. */
@@ -93,6 +114,19 @@ static inline bool jfr_skip_longs(struct jfr_reader *reader, size_t count)
 }
 
 bool jfr_read_text(struct jfr_reader *reader, struct jfr_text *out);
+
+/* jfr_read_text() for a string that nobody wants: most are a length and bytes. */
+static inline bool jfr_skip_text(struct jfr_reader *reader)
+{
+	struct jfr_text text;
+
+	if (!reader->fixed && jfr_left(reader) >= 2 && reader->at[0] == JFR_UTF8 &&
+	    reader->at[1] < 0x80 && reader->at[1] <= jfr_left(reader) - 2) {
+		reader->at += 2 + reader->at[1];
+		return true;
+	}
+	return jfr_read_text(reader, &text);
+}
 
 /*
  * The text in UTF-8; POOLED has none. Plain bytes stay where they are; what Java writes

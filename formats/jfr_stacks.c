@@ -6,6 +6,10 @@
 /* What methods and traces are before they are asked for. */
 #define UNSEEN (UINT32_MAX - 1)
 
+#define FRAME_NONE  UINT32_MAX /* of a method that nobody describes */
+#define KNOWN_BITS  11
+#define KNOWN_COUNT ((size_t)1 << KNOWN_BITS) /* 32 KiB: most frames of a second level cache */
+
 int jfr_stacks_init(struct jfr_stacks *stacks, size_t name_bytes, struct arena *arena,
                     struct error *err)
 {
@@ -13,7 +17,8 @@ int jfr_stacks_init(struct jfr_stacks *stacks, size_t name_bytes, struct arena *
 
 	*stacks = (struct jfr_stacks){ .arena = arena, .name_bytes_left = name_bytes };
 	memcpy(&stacks->secret, random.bytes, sizeof(stacks->secret));
-	if (!number_map_init(&stacks->frame_ids, arena, 0))
+	stacks->known = arena_array_raw(arena, KNOWN_COUNT, sizeof(*stacks->known));
+	if (!stacks->known || !number_map_init(&stacks->frame_ids, arena, 0))
 		return arena_error(arena, err);
 	return 0;
 }
@@ -29,9 +34,11 @@ int jfr_stacks_begin(struct jfr_stacks *stacks, const struct jfr_pools *pools, s
 	if (!stacks->methods || !stacks->traces)
 		return arena_error(stacks->arena, err);
 	for (size_t i = 0; i < methods; i++)
-		stacks->methods[i] = (struct jfr_method){ .function = UNSEEN };
+		stacks->methods[i] = UNSEEN;
 	for (size_t i = 0; i < traces; i++)
 		stacks->traces[i] = UNSEEN;
+	for (size_t i = 0; i < KNOWN_COUNT; i++)
+		stacks->known[i].frame = UNSEEN;
 	return 0;
 }
 
@@ -62,7 +69,7 @@ static int make_name(struct jfr_stacks *stacks, const struct jfr_symbol *class,
 		return arena_error(stacks->arena, err);
 	append(&to, class->head);
 	append(&to, class->tail);
-	append(&to, STR("."));
+	*to++ = '.';
 	append(&to, method->head);
 	append(&to, method->tail);
 	*out = text;
@@ -75,9 +82,9 @@ static int add_function(struct jfr_stacks *stacks, const struct jfr_symbol *clas
 {
 	const size_t count = stacks->name_ids.count;
 	struct hash128 hash;
-	size_t length;
+	size_t length = 0;
 	bool is_new;
-	char *name;
+	char *name = NULL;
 	uint32_t id;
 
 	if (!ARENA_GROW(stacks->arena, stacks->names, count, stacks->name_capacity))
@@ -85,17 +92,15 @@ static int add_function(struct jfr_stacks *stacks, const struct jfr_symbol *clas
 	if (make_name(stacks, class, method, &name, &length, err) < 0)
 		return -1;
 	hash = hash128(stacks->secret, name, length);
-	id = intern_find(&stacks->name_ids, hash);
-	if (id != INTERN_NONE) {
-		arena_undo(stacks->arena, name, length);
-		*out = id;
-		return 0;
-	}
 	id = intern_add(&stacks->name_ids, stacks->arena, hash, &is_new);
 	if (id == INTERN_NONE)
 		return arena_error(stacks->arena, err);
-	stacks->name_bytes_left -= length;
-	stacks->names[id] = str_make(name, length);
+	if (is_new) {
+		stacks->name_bytes_left -= length;
+		stacks->names[id] = str_make(name, length);
+	} else {
+		arena_undo(stacks->arena, name, length);
+	}
 	*out = id;
 	return 0;
 }
@@ -150,32 +155,46 @@ static int find_frame(struct jfr_stacks *stacks, uint32_t function, int32_t line
 	return 0;
 }
 
-/* Appends the frame of a method at a line, when the method is described. */
-static int push_frame(struct jfr_stacks *stacks, uint64_t key, int32_t line, struct error *err)
+/* The frame of a method at a line, or FRAME_NONE. */
+static int make_frame(struct jfr_stacks *stacks, uint64_t key, int32_t line, uint32_t *out,
+                      struct error *err)
 {
 	const uint32_t entry = jfr_pools_find(stacks->pools, JFR_POOL_METHOD, key);
-	struct jfr_method *method;
-	bool is_known;
+	uint32_t *function;
 
+	*out = FRAME_NONE;
 	if (entry == JFR_POOL_NONE)
 		return 0;
-	method = &stacks->methods[entry];
-	is_known = method->function != UNSEEN && method->line == line;
-	if (method->function == UNSEEN && find_function(stacks, entry, &method->function, err) < 0)
+	function = &stacks->methods[entry];
+	if (*function == UNSEEN && find_function(stacks, entry, function, err) < 0)
 		return -1;
-	if (method->function == PROFILE_NONE)
+	if (*function == PROFILE_NONE)
 		return 0;
-	if (!is_known && find_frame(stacks, method->function, line, &method->frame, err) < 0)
-		return -1;
-	method->line = line;
-	if (stacks->run_length == UINT32_MAX ||
-	    !ARENA_GROW(stacks->arena, stacks->runs, stacks->run_length, stacks->run_capacity))
-		return arena_error(stacks->arena, err);
-	stacks->runs[stacks->run_length++] = method->frame;
-	return 0;
+	return find_frame(stacks, *function, line, out, err);
+}
+
+static struct jfr_known_frame *known_place(const struct jfr_stacks *stacks, uint64_t key,
+                                           int32_t line)
+{
+	const uint64_t mix = (key ^ (uint64_t)(uint32_t)line << 24) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &stacks->known[mix >> (64 - KNOWN_BITS)];
 }
 
 /* ---- stacks ---- */
+
+static int reserve_frames(struct jfr_stacks *stacks, uint64_t count, struct error *err)
+{
+	const size_t needed = stacks->run_length + count;
+
+	if (needed > UINT32_MAX)
+		return error_set(err, ERROR_TOO_LARGE, "JFR: stacks have too many frames");
+	while (stacks->run_capacity < needed)
+		if (!arena_grow(stacks->arena, (void **)&stacks->runs, sizeof(*stacks->runs),
+		                &stacks->run_capacity))
+			return arena_error(stacks->arena, err);
+	return 0;
+}
 
 static int push_frames(struct jfr_stacks *stacks, uint32_t trace, struct error *err)
 {
@@ -183,12 +202,22 @@ static int push_frames(struct jfr_stacks *stacks, uint32_t trace, struct error *
 	struct jfr_reader reader = jfr_pools_frames(stacks->pools, trace, &count);
 	uint64_t slots[JFR_POOL_SLOTS];
 
-	for (; count > 0 && jfr_left(&reader) > 0; count--) {
-		if (!jfr_pools_frame(stacks->pools, &reader, slots))
-			break;
-		if (push_frame(stacks, slots[JFR_FRAME_METHOD], (int32_t)slots[JFR_FRAME_LINE],
-		               err) < 0)
-			return -1;
+	if (count > jfr_left(&reader))
+		count = jfr_left(&reader);
+	if (reserve_frames(stacks, count, err) < 0)
+		return -1;
+	for (; count > 0 && jfr_pools_frame(stacks->pools, &reader, slots); count--) {
+		const uint64_t key = slots[JFR_FRAME_METHOD];
+		const int32_t line = (int32_t)slots[JFR_FRAME_LINE];
+		struct jfr_known_frame *known = known_place(stacks, key, line);
+
+		if (known->frame == UNSEEN || known->method != key || known->line != line) {
+			*known = (struct jfr_known_frame){ key, line, UNSEEN };
+			if (make_frame(stacks, key, line, &known->frame, err) < 0)
+				return -1;
+		}
+		if (known->frame != FRAME_NONE)
+			stacks->runs[stacks->run_length++] = known->frame;
 	}
 	return 0;
 }

@@ -32,9 +32,9 @@ struct jfr_stack {
 	uint32_t depth;
 };
 
-/* A method of the chunk: its function, and the frame that was met last. */
-struct jfr_method {
-	uint32_t function;
+/* A method's key in the chunk and a line, and the frame that they are. */
+struct jfr_known_frame {
+	uint64_t method;
 	int32_t line;
 	uint32_t frame;
 };
@@ -62,8 +62,9 @@ struct jfr_stacks {
 
 	/* of the chunk that is being read */
 	const struct jfr_pools *pools;
-	struct jfr_method *methods; /* by entry of the methods' pool */
-	uint32_t *traces;           /* stacks, by entry of the stack traces' pool */
+	uint32_t *methods;             /* functions, by entry of the methods' pool */
+	uint32_t *traces;              /* stacks, by entry of the stack traces' pool */
+	struct jfr_known_frame *known; /* those met last, by a hash */
 };
 
 int jfr_stacks_init(struct jfr_stacks *stacks, size_t name_bytes, struct arena *arena,

@@ -109,8 +109,16 @@ static const struct library {
 	{ "libasyncProfiler-", is_known_profiler, "libasyncProfiler-_.so" },
 };
 
+/* Whether a name ends as those of libraries do: most do not, and cost no more. */
+static bool is_library(struct str name)
+{
+	return str_ends_with(name, STR(".so")) || str_ends_with(name, STR(".so (deleted)"));
+}
+
 static bool is_unpacked(struct str name, struct jfr_symbol *out)
 {
+	if (!is_library(name))
+		return false;
 	if (!take_text(&name, STR("./tmp/")))
 		(void)take_text(&name, STR("/tmp/"));
 	for (size_t i = 0; i < ARRAY_LENGTH(libraries); i++) {
