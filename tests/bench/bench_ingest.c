@@ -3,18 +3,13 @@
  *
  *	bench_ingest FILE...    pprof bodies, as profbench gen --route ingest writes them
  *
- * Prints the median of ROUNDS rounds in microseconds a profile, CPU time of the thread.
+ * Prints the median of BENCH_ROUNDS rounds in microseconds a profile, CPU time of the thread.
  * The bound is what `limits decode` says of the same files.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-
 #include "base/gzip.h"
-#include "base/mem.h"
+#include "bench_rounds.h"
 #include "profile/ingest.h"
 
-#define ROUNDS      7
 #define ARENA_BYTES ((size_t)256 << 20)
 
 struct cost {
@@ -22,29 +17,6 @@ struct cost {
 	double read_us;
 	double pipeline_us;
 };
-
-static double cpu_us(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
-}
-
-static struct str read_file(const char *path)
-{
-	FILE *file = fopen(path, "rb");
-	char *data = mem_zalloc(1, (size_t)8 << 20);
-	size_t length;
-
-	if (!file) {
-		perror(path);
-		exit(1);
-	}
-	length = fread(data, 1, (size_t)8 << 20, file);
-	(void)fclose(file);
-	return str_make(mem_resize(data, length + 1, 1), length);
-}
 
 static int run_once(struct str body, struct arena *arena, struct cost *cost, struct error *err)
 {
@@ -60,7 +32,7 @@ static int run_once(struct str body, struct arena *arena, struct cost *cost, str
 		                          .labels = { labels, 3 },
 		                          .payload = body };
 	struct ingest_result result;
-	const double start = cpu_us();
+	const double start = bench_cpu_us();
 	double inflated;
 	double read;
 	struct str bytes = body;
@@ -69,45 +41,31 @@ static int run_once(struct str body, struct arena *arena, struct cost *cost, str
 	if (gzip_is(body) &&
 	    gzip_inflate(body, limits.max_profile_size_bytes, arena, &bytes, err) < 0)
 		return -1;
-	inflated = cpu_us();
+	inflated = bench_cpu_us();
 	if (pprof_read(bytes, &options, arena, &input, err) < 0)
 		return -1;
-	read = cpu_us();
+	read = bench_cpu_us();
 	if (ingest_profile(&profile, &limits, INT64_C(1700000000000000000), &result, err) < 0)
 		return -1;
 	cost->inflate_us += inflated - start;
 	cost->read_us += read - inflated;
-	cost->pipeline_us += cpu_us() - read;
+	cost->pipeline_us += bench_cpu_us() - read;
 	return 0;
-}
-
-static int compare(const void *a, const void *b)
-{
-	const double left = *(const double *)a;
-	const double right = *(const double *)b;
-
-	return (left > right) - (left < right);
-}
-
-static double median(double *numbers)
-{
-	qsort(numbers, ROUNDS, sizeof(*numbers), compare);
-	return numbers[ROUNDS / 2];
 }
 
 int main(int argc, char **argv)
 {
 	struct str *bodies = mem_zalloc((size_t)argc, sizeof(*bodies));
 	struct arena *arena = arena_new(ARENA_BYTES, NULL);
-	double inflate[ROUNDS];
-	double read[ROUNDS];
-	double pipeline[ROUNDS];
-	double all[ROUNDS];
+	double inflate[BENCH_ROUNDS];
+	double read[BENCH_ROUNDS];
+	double pipeline[BENCH_ROUNDS];
+	double all[BENCH_ROUNDS];
 	const double count = argc - 1;
 
 	for (int i = 1; i < argc; i++)
-		bodies[i] = read_file(argv[i]);
-	for (int round = 0; round < ROUNDS && argc > 1; round++) {
+		bodies[i] = bench_read_file(argv[i]);
+	for (int round = 0; round < BENCH_ROUNDS && argc > 1; round++) {
 		struct cost cost = { 0 };
 
 		for (int i = 1; i < argc; i++) {
@@ -126,10 +84,11 @@ int main(int argc, char **argv)
 	}
 	if (argc > 1)
 		printf("profiles=%d inflate_us=%.0f read_us=%.0f pipeline_us=%.0f all_us=%.0f\n",
-		       argc - 1, median(inflate), median(read), median(pipeline), median(all));
+		       argc - 1, bench_median(inflate), bench_median(read), bench_median(pipeline),
+		       bench_median(all));
 	arena_free(arena);
 	for (int i = 1; i < argc; i++)
-		free((void *)bodies[i].data);
+		bench_free(bodies[i]);
 	free(bodies);
 	return 0;
 }
