@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 
-#define READ_BYTES 4096 /* at a time */
+#define READ_BYTES ((size_t)16 << 10) /* at a time */
 
 static char empty[1];
 

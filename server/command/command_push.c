@@ -2,8 +2,10 @@
  * vramscope push: files into a server.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "server/command.h"
@@ -37,6 +39,12 @@ struct push_flags {
 	bool override_timestamp;
 };
 
+struct push_run {
+	struct push_flags flags;
+	struct label labels[PUSH_LABELS_MAX];
+	struct label_set set; /* of them */
+};
+
 /* NAME=VALUE of each --label into `out`, which has room for PUSH_LABELS_MAX. */
 static int understand_labels(const struct argument_list *texts, struct label_set *out,
                              struct error *err)
@@ -58,33 +66,38 @@ static int understand_labels(const struct argument_list *texts, struct label_set
 	return 0;
 }
 
-static int read_all(FILE *file, struct strbuf *out, struct error *err)
+/* Everything that must be right before anything is sent. */
+static int understand(void *context, struct error *err)
 {
-	char chunk[65536];
-	size_t length;
+	struct push_run *run = context;
 
-	while ((length = fread(chunk, 1, sizeof(chunk), file)) > 0)
-		strbuf_add(out, chunk, length);
-	if (ferror(file))
-		return error_set_errno(err, errno, "reading");
-	if (strbuf_overflowed(out))
-		return error_set(err, ERROR_TOO_LARGE, "larger than %zu MiB",
-		                 PUSH_FILE_MAX / 1024 / 1024);
+	if (run->flags.files.count == 0)
+		return error_set(err, ERROR_INVALID, "which FILE?");
+	if (!run->flags.service || !*run->flags.service)
+		return error_set(err, ERROR_INVALID, "--service NAME is missing");
+	run->set.labels = run->labels;
+	if (understand_labels(&run->flags.labels, &run->set, err) < 0)
+		return -1;
+	label_set_sort(&run->set);
 	return 0;
 }
 
 static int read_file(const char *path, struct strbuf *out, struct error *err)
 {
-	FILE *file;
+	const bool is_named = strcmp(path, "-") != 0;
+	const int descriptor = is_named ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
 	int result;
 
-	if (strcmp(path, "-") == 0)
-		return read_all(stdin, out, err);
-	file = fopen(path, "rbe");
-	if (!file)
+	if (descriptor < 0)
 		return error_set_errno(err, errno, "opening");
-	result = read_all(file, out, err);
-	(void)fclose(file);
+	result = strbuf_read(out, descriptor);
+	if (result < 0)
+		(void)error_set_errno(err, errno, "reading");
+	else if (strbuf_overflowed(out))
+		result = error_set(err, ERROR_TOO_LARGE, "larger than %zu MiB",
+		                   PUSH_FILE_MAX / 1024 / 1024);
+	if (is_named)
+		(void)close(descriptor);
 	return result;
 }
 
@@ -118,18 +131,19 @@ static int push_file(struct server_client *client, const char *path,
 	return result;
 }
 
-static int push_all(struct server_client *client, const struct push_flags *flags,
+/* The exit status. */
+static int push_all(struct server_client *client, const struct argument_list *files,
                     const struct push_options *options)
 {
 	const struct terminal progress = terminal_of(stderr);
 	size_t failed = 0;
 
-	for (size_t i = 0; i < flags->files.count; i++) {
-		const char *path = flags->files.values[i];
+	for (size_t i = 0; i < files->count; i++) {
+		const char *path = files->values[i];
 		const char *taken_for = NULL;
 		struct error err = { 0 };
 
-		terminal_progress(&progress, "%zu of %zu: %s", i + 1, flags->files.count, path);
+		terminal_progress(&progress, "%zu of %zu: %s", i + 1, files->count, path);
 		if (push_file(client, path, options, &taken_for, &err) == 0) {
 			terminal_progress(&progress, NULL);
 			(void)printf("%s: %s, stored as service %.*s\n", path, taken_for,
@@ -149,23 +163,43 @@ static int push_all(struct server_client *client, const struct push_flags *flags
 	return failed > 0 || fflush(stdout) ? 1 : 0;
 }
 
+static int push(void *context, struct error *err)
+{
+	CLEANUP(server_client_freep) struct server_client *client = NULL;
+	const struct push_run *run = context;
+	const struct push_flags *flags = &run->flags;
+	const struct push_options options = {
+		.service = str_of(flags->service),
+		.labels = &run->set,
+		.suffix = str_of(flags->type ? flags->type : ""),
+		.sample_rate = flags->sample_rate ? str_of(flags->sample_rate)
+		                                  : (struct str){ NULL, 0 },
+		.override_unix_ns = flags->override_timestamp ? clock_unix_ns() : 0,
+	};
+
+	if (server_client_open(flags->url, flags->tenant, &client, err) < 0)
+		return -1;
+	return push_all(client, &flags->files, &options);
+}
+
 int command_push(int argc, char **argv)
 {
-	struct push_flags flags = { 0 };
+	struct push_run run = { 0 };
+	struct push_flags *flags = &run.flags;
 	const struct argument all[] = {
-		{ "service", "s", ARGUMENT_TEXT, &flags.service, "NAME",
+		{ "service", "s", ARGUMENT_TEXT, &flags->service, "NAME",
 		  "service_name of the profiles" },
-		{ "label", "l", ARGUMENT_LIST, &flags.labels, "NAME=VALUE",
+		{ "label", "l", ARGUMENT_LIST, &flags->labels, "NAME=VALUE",
 		  "one more label; may be repeated" },
-		{ "override-timestamp", NULL, ARGUMENT_SWITCH, &flags.override_timestamp, NULL,
+		{ "override-timestamp", NULL, ARGUMENT_SWITCH, &flags->override_timestamp, NULL,
 		  "as if taken now" },
-		{ "type", "t", ARGUMENT_TEXT, &flags.type, "TYPE",
+		{ "type", "t", ARGUMENT_TEXT, &flags->type, "TYPE",
 		  "what stacks count: cpu, wall, inuse_space, alloc_space, ... (cpu; of speedscope by unit)" },
-		{ "sample-rate", NULL, ARGUMENT_TEXT, &flags.sample_rate, "HZ",
+		{ "sample-rate", NULL, ARGUMENT_TEXT, &flags->sample_rate, "HZ",
 		  "of stacks of cpu and wall (100)" },
-		{ "url", NULL, ARGUMENT_TEXT, &flags.url, "URL",
+		{ "url", NULL, ARGUMENT_TEXT, &flags->url, "URL",
 		  "server to send to (VRAMSCOPE_URL, else http://127.0.0.1:4040)" },
-		{ "tenant", NULL, ARGUMENT_TEXT, &flags.tenant, "NAME",
+		{ "tenant", NULL, ARGUMENT_TEXT, &flags->tenant, "NAME",
 		  "tenant to send as (VRAMSCOPE_TENANT)" },
 	};
 	const struct arguments arguments = {
@@ -174,34 +208,9 @@ int command_push(int argc, char **argv)
 		.about = about,
 		.all = all,
 		.count = ARRAY_LENGTH(all),
-		.words = &flags.files,
+		.words = &flags->files,
 	};
-	CLEANUP(server_client_freep) struct server_client *client = NULL;
-	struct label labels[PUSH_LABELS_MAX];
-	struct label_set set = { .labels = labels };
-	struct error err = { 0 };
-	const enum arguments_end end = arguments_parse(&arguments, argc, argv);
 
-	if (end != ARGUMENTS_GO_ON)
-		return end == ARGUMENTS_SHOWN ? 0 : EXIT_USAGE;
-	if (flags.files.count == 0)
-		return arguments_complain(&arguments, "which FILE?");
-	if (!flags.service || !*flags.service)
-		return arguments_complain(&arguments, "--service NAME is missing");
-	if (understand_labels(&flags.labels, &set, &err) < 0)
-		return arguments_complain(&arguments, "%s", err.message);
-	label_set_sort(&set);
-	if (server_client_open(flags.url, flags.tenant, &client, &err) < 0) {
-		terminal_complain(argv[0], err.message);
-		return 1;
-	}
-	return push_all(client, &flags,
-	                &(struct push_options){
-				.service = str_of(flags.service),
-				.labels = &set,
-				.suffix = str_of(flags.type ? flags.type : ""),
-				.sample_rate = flags.sample_rate ? str_of(flags.sample_rate)
-	                                                         : (struct str){ NULL, 0 },
-				.override_unix_ns = flags.override_timestamp ? clock_unix_ns() : 0,
-			});
+	return arguments_run(&arguments, &(struct command_work){ understand, push, &run }, argc,
+	                     argv);
 }
