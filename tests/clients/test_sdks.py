@@ -90,5 +90,55 @@ class Rust(client_kit.ClientTest):
         self.assert_nothing_was_refused()
 
 
+class Java(client_kit.ClientTest):
+    tools = ("javac", "java", "mvn")
+    selector = '{service_name="sdk-java"}'
+
+    def install(self, version):
+        self.run_tool("mvn", "--quiet", "--batch-mode", "org.apache.maven.plugins:maven-dependency-plugin:2.8:copy",
+                      "-Dartifact=io.pyroscope:agent:" + version, "-DoutputDirectory=" + self.folder)
+        self.agent = os.path.join(self.folder, "agent-%s.jar" % version)
+        self.take(("sdk_java.java", "Sdk.java"))
+
+    def profile(self, check, profile_type, selector, **settings):
+        """Calls `check` with what the program measured when its profile has come."""
+        self.run_tool("javac", "-cp", self.agent, "Sdk.java")
+        settings = dict(settings, server_address=self.url, application_name="sdk-java", labels="env=test", profiler_event="itimer",
+                        upload_interval="2s", log_level="error")
+        environment = {"PYROSCOPE_" + name.upper(): value for name, value in settings.items()}
+        # the agent leaves its library in the temporary folder
+        with self.profiled("java", "-Djava.io.tmpdir=" + self.folder, "-javaagent:" + self.agent, "Sdk", **environment) as measured:
+            harness.wait_until(lambda: any("Sdk.last" in stack for stack in self.stacks(profile_type, selector)), 60, "what is sent last")
+            check(measured)
+        self.assert_nothing_was_refused()
+
+    def check_jfr(self, measured):
+        self.assert_times(measured, CPU, self.selector)
+        # dynamic labels come in a part of their own
+        of_handler = '{service_name="sdk-java",handler="heavy"}'
+        self.assert_times({"heavy": measured["heavy"]}, CPU, of_handler)
+        self.assertEqual(self.by_function(CPU, of_handler)["light"], 0)
+        # heavy() keeps 64 MiB in one piece: more than the interval of samples, so that it is one for certain
+        self.assertGreaterEqual(self.by_function("memory:alloc_in_new_tlab_bytes:bytes:space:bytes", of_handler)["heavy"], 64 << 20)
+        for labels in self.labels(self.selector):
+            self.assertEqual((labels["env"], labels["pyroscope_spy"], labels["jfr_event"]), ("test", "javaspy", "itimer"))
+
+    def test_agent(self):
+        self.install("2.9.2")
+        self.profile(self.check_jfr, CPU, self.selector, format="jfr", profiler_alloc="512k")
+        self.assertEqual({labels["otel.scope.name"] for labels in self.labels(self.selector)}, {"com.grafana.pyroscope/java"})
+
+    def test_agent_of_before(self):
+        self.install("0.12.2")
+        self.replace("Sdk.java", "io.pyroscope.labels.v2", "io.pyroscope.labels")
+        self.profile(self.check_jfr, CPU, self.selector, format="jfr", profiler_alloc="512k")
+
+    def test_agent_by_otlp(self):
+        """The agent sends neither a name nor labels then."""
+        self.install("2.9.2")
+        profile_type, selector = "itimer:itimer:ns:itimer:ns", '{service_name="unknown_service"}'
+        self.profile(lambda measured: self.assert_times(measured, profile_type, selector), profile_type, selector, format="otlp")
+
+
 if __name__ == "__main__":
     harness.main()
