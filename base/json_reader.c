@@ -18,7 +18,9 @@ void json_reader_init(struct json_reader *reader, struct str text)
 /* The next byte, or 0 at the end: no byte of JSON is 0. */
 static char peek(const struct json_reader *reader)
 {
-	return reader->at < reader->text.length ? reader->text.data[reader->at] : '\0';
+	if (reader->at >= reader->text.length)
+		return '\0';
+	return reader->text.data[reader->at];
 }
 
 static void skip_blanks(struct json_reader *reader)
@@ -312,7 +314,9 @@ static char escaped(char c)
 	static const char to[] = "\b\f\n\r\t";
 	const char *at = strchr(from, c);
 
-	return at ? to[at - from] : c;
+	if (at)
+		return to[at - from];
+	return c;
 }
 
 /* An escape is never shorter than what it means. */
