@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log"
 	"os"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -66,6 +67,11 @@ func main() {
 		log.Fatal(err)
 	}
 	measured := map[string]times{"light": measure(light, 1), "heavy": measure(heavy, 3)}
+	// a heap profile is up to two garbage collections old
+	runtime.GC()
+	runtime.GC()
+	// stopping alone sends no heap
+	profiler.Flush(true)
 	if err := profiler.Stop(); err != nil {
 		log.Fatal(err)
 	}
