@@ -276,7 +276,7 @@ void probe_set_close(struct probe_set *set)
 int probe_set_attach(struct probe_set *set, const struct probe_target *target,
                      struct probe_link **out, struct error *err)
 {
-	if (target->tgid != 0 && link_closer_waiting(set->closer) >= PROBE_CLOSING_MAX)
+	if (target->tgid != 0 && probe_set_closing(set) >= PROBE_CLOSING_MAX)
 		return error_set(err, ERROR_UNAVAILABLE,
 		                 "more than %d links of processes that have ended are being closed",
 		                 PROBE_CLOSING_MAX);
@@ -305,6 +305,11 @@ void probe_set_unwatch_contexts(struct probe_set *set, const struct process_key 
 void probe_set_detach(struct probe_set *set, struct probe_link *link)
 {
 	link_closer_take(set->closer, link);
+}
+
+size_t probe_set_closing(const struct probe_set *set)
+{
+	return link_closer_waiting(set->closer);
 }
 
 int probe_set_descriptor(const struct probe_set *set)

@@ -76,8 +76,9 @@ bool probe_set_has_processes(const struct probe_set *set);
 bool probe_set_watch_contexts(struct probe_set *set, const struct process_key *key);
 void probe_set_unwatch_contexts(struct probe_set *set, const struct process_key *key);
 
-/* Returns at once. NULL is fine. */
+/* Returns at once: its probes are gone when nothing is closing any more. NULL is fine. */
 void probe_set_detach(struct probe_set *set, struct probe_link *link);
+size_t probe_set_closing(const struct probe_set *set);
 
 /*
  * Readable (epoll) when it is time to drain: at once for a process that is new or has ended,

@@ -197,6 +197,8 @@ static void nothing_is_seen_after_detaching(void **state)
 	probe_fixture_init(&fixture, &(struct probe_set_options){ .storm_limit = 0 });
 	probe_set_detach(fixture.set, fixture.link);
 	fixture.link = NULL;
+	while (probe_set_closing(fixture.set) > 0)
+		probe_fixture_pause();
 	workload = probe_fixture_start(&fixture, "pairs", (uint64_t[]){ 5, 0 }, NULL);
 	while (!workload_has_ended(&workload))
 		probe_fixture_pause();
