@@ -1,5 +1,7 @@
 #include "base/arena.h"
 
+#undef arena_error /* the function itself */
+
 #include <assert.h>
 #include <stdalign.h>
 #include <stdint.h>

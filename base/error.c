@@ -1,5 +1,10 @@
 #include "base/error.h"
 
+/* the functions themselves */
+#undef error_set
+#undef error_set_errno
+#undef error_context
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
