@@ -105,11 +105,12 @@ static void a_tree_that_ends_early_or_passes_a_limit_is_refused(void **state)
 static void chain(struct strbuf *body, char value, size_t levels)
 {
 	strbuf_add(body, "\0\0\1", 3);
-	for (size_t i = 0; i < levels; i++) {
+	for (size_t i = 0; i + 1 < levels; i++) {
 		strbuf_add_text(body, "\1a");
-		strbuf_add_byte(body, i + 1 < levels ? value : 1);
-		strbuf_add_byte(body, i + 1 < levels);
+		strbuf_add_byte(body, value);
+		strbuf_add_byte(body, '\1');
 	}
+	strbuf_add(body, "\1a\1\0", 4);
 }
 
 static void a_deep_tree_takes_no_stack_of_ours(void **state)

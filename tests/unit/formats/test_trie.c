@@ -135,7 +135,7 @@ static void chain(struct strbuf *body, const char *name, uint8_t value, size_t l
 		strbuf_add_byte(body, 1);
 		strbuf_add(body, name, 1);
 		strbuf_add_byte(body, (char)value);
-		strbuf_add_byte(body, i + 1 < levels);
+		strbuf_add_byte(body, i + 1 < levels ? '\1' : '\0');
 	}
 }
 
