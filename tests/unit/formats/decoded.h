@@ -86,3 +86,32 @@ static inline void decoded_samples(const struct format_output *out, struct strbu
 		strbuf_add_byte(text, '|');
 	}
 }
+
+/* The body is one profile with these samples. */
+static inline void decoded_gives(struct arena *arena, const char *query, struct str body,
+                                 const char *samples)
+{
+	CLEANUP(strbuf_fini) struct strbuf text;
+	struct format_output out;
+	struct error err = { 0 };
+
+	strbuf_init(&text, 10000);
+	assert_int_equal(decoded_run(arena, query, STR(""), body, &out, &err), 0);
+	assert_int_equal(out.count, 1);
+	decoded_samples(&out, &text);
+	assert_int_equal(text.length, strlen(samples));
+	assert_string_equal(text.data, samples);
+}
+
+/* The body is refused at that stage, for that reason. */
+static inline void decoded_fails(struct arena *arena, const char *query, struct str body,
+                                 enum format_stage stage, const char *message)
+{
+	struct format_output out;
+	struct error err = { 0 };
+
+	assert_int_equal(decoded_run(arena, query, STR(""), body, &out, &err), -1);
+	assert_int_equal(err.code, ERROR_INVALID);
+	assert_int_equal(out.stage, stage);
+	assert_string_equal(err.message, message);
+}

@@ -98,16 +98,9 @@ static void lines_are_split_at_their_last_blank(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
 		CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_BYTES, NULL);
-		CLEANUP(strbuf_fini) struct strbuf text;
-		struct format_output out;
-		struct error err = { 0 };
 
-		strbuf_init(&text, 10000);
-		assert_int_equal(decoded_run(arena, "name=a.cpu&sampleRate=0", STR(""),
-		                             str_of(cases[i].body), &out, &err),
-		                 0);
-		decoded_samples(&out, &text);
-		assert_string_equal(text.data, cases[i].samples);
+		decoded_gives(arena, "name=a.cpu&sampleRate=0", str_of(cases[i].body),
+		              cases[i].samples);
 	}
 }
 
@@ -168,15 +161,9 @@ static void failures_say_how_far_the_body_was_good(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
 		CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_BYTES, NULL);
-		struct format_output out;
-		struct error err = { 0 };
 
-		assert_int_equal(decoded_run(arena, cases[i].query, STR(""), str_of(cases[i].body),
-		                             &out, &err),
-		                 -1);
-		assert_int_equal(err.code, ERROR_INVALID);
-		assert_int_equal(out.stage, cases[i].stage);
-		assert_string_equal(err.message, cases[i].message);
+		decoded_fails(arena, cases[i].query, str_of(cases[i].body), cases[i].stage,
+		              cases[i].message);
 	}
 }
 

@@ -53,16 +53,8 @@ static void nodes_are_frames_with_values_of_their_own(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
 		CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_BYTES, NULL);
-		CLEANUP(strbuf_fini) struct strbuf text;
-		struct format_output out;
-		struct error err = { 0 };
 
-		strbuf_init(&text, 10000);
-		assert_int_equal(decoded_run(arena, QUERY, STR(""),
-		                             vector_unhex(arena, cases[i].hex), &out, &err),
-		                 0);
-		decoded_samples(&out, &text);
-		assert_string_equal(text.data, cases[i].samples);
+		decoded_gives(arena, QUERY, vector_unhex(arena, cases[i].hex), cases[i].samples);
 	}
 }
 
@@ -89,15 +81,9 @@ static void a_tree_that_ends_early_or_passes_a_limit_is_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
 		CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_BYTES, NULL);
-		struct format_output out;
-		struct error err = { 0 };
 
-		assert_int_equal(decoded_run(arena, QUERY, STR(""),
-		                             vector_unhex(arena, cases[i].hex), &out, &err),
-		                 -1);
-		assert_int_equal(err.code, ERROR_INVALID);
-		assert_int_equal(out.stage, FORMAT_PARSING);
-		assert_string_equal(err.message, cases[i].message);
+		decoded_fails(arena, QUERY, vector_unhex(arena, cases[i].hex), FORMAT_PARSING,
+		              cases[i].message);
 	}
 }
 

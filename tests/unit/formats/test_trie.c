@@ -115,15 +115,9 @@ static void a_node_that_is_cut_is_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
 		CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_BYTES, NULL);
-		struct format_output out;
-		struct error err = { 0 };
 
-		assert_int_equal(decoded_run(arena, QUERY, STR(""),
-		                             vector_unhex(arena, cases[i].hex), &out, &err),
-		                 -1);
-		assert_int_equal(err.code, ERROR_INVALID);
-		assert_int_equal(out.stage, FORMAT_PARSING);
-		assert_string_equal(err.message, cases[i].message);
+		decoded_fails(arena, QUERY, vector_unhex(arena, cases[i].hex), FORMAT_PARSING,
+		              cases[i].message);
 	}
 }
 
