@@ -5,10 +5,9 @@ import gzip
 import socket
 import struct
 import time
-import unittest
 
 import harness
-from http2_client import RST_STREAM, Http2, frame, framed, messages
+from http2_client import RST_STREAM, Http2Case, frame, framed, messages
 
 PUSH = "/push.v1.PusherService/Push"
 QUERIER = "/querier.v1.QuerierService/"
@@ -25,19 +24,7 @@ def push_message(service, value, more=b""):
         "samples": [{"rawProfile": harness.as_base64(profile), "ID": ""}]}]}, "PushRequest") + more
 
 
-class Calls(unittest.TestCase):
-    options = ()
-
-    @classmethod
-    def setUpClass(cls):
-        cls.server = harness.Server(*cls.options).start()
-        cls.addClassCleanup(cls.server.close)
-
-    def peer(self, **more):
-        made = Http2(self.server.port, **more)
-        self.addCleanup(made.socket.close)
-        return made
-
+class Calls(Http2Case):
     def total(self, service):
         now = int(time.time() * 1000)
         return self.server.totals(TYPE, '{service_name="%s"}' % service, now - 600000, now + 60000)

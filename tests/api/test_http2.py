@@ -13,7 +13,7 @@ import hpack
 import harness
 from http2_client import (ACK, CANCEL, CONTINUATION, DATA, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, GOAWAY, HEADERS, INITIAL_WINDOW_SIZE,
                           MAX_CONCURRENT_STREAMS, MAX_HEADER_LIST_SIZE, NO_ERROR, PADDED, PING, PREFACE, PRIORITY, PROTOCOL_ERROR,
-                          REFUSED_STREAM, RST_STREAM, SETTINGS, WINDOW_UPDATE, Closed, Http2, frame)
+                          REFUSED_STREAM, RST_STREAM, SETTINGS, WINDOW_UPDATE, Closed, Http2, Http2Case, frame)
 
 
 def stack_of(size):
@@ -21,19 +21,8 @@ def stack_of(size):
     return b"a" * (size - 2) + b" 1"
 
 
-class Served(unittest.TestCase):
-    """A server with the options of the class; its log and its memory are looked at."""
-    options = ()
-
-    @classmethod
-    def setUpClass(cls):
-        cls.server = harness.Server(*cls.options).start()
-        cls.addClassCleanup(cls.server.close)
-
-    def peer(self, **more):
-        made = Http2(self.server.port, **more)
-        self.addCleanup(made.socket.close)
-        return made
+class Served(Http2Case):
+    """Its log and its memory are looked at."""
 
     def metric(self, pattern):
         found = re.search(pattern + r" (\S+)$", self.server.get("/metrics").text, re.M)

@@ -8,8 +8,10 @@
 """
 import socket
 import struct
+import unittest
 import urllib.parse
 
+import harness
 import hpack
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -259,3 +261,18 @@ def messages(body):
         found.append((flags, body[5:5 + length]))
         body = body[5 + length:]
     return found
+
+
+class Http2Case(unittest.TestCase):
+    """A server with the options of the class, and connections to it that end with their test."""
+    options = ()
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = harness.Server(*cls.options).start()
+        cls.addClassCleanup(cls.server.close)
+
+    def peer(self, **more):
+        made = Http2(self.server.port, **more)
+        self.addCleanup(made.socket.close)
+        return made
