@@ -1,0 +1,47 @@
+/*
+ * A column of 64-bit numbers, packed by bytes.
+ *
+ * Shape    every number is least + scale * n. The n take as many bytes as the largest of
+ *          them needs and stand plane by plane: all low bytes, then all next ones. Any
+ *          range is read without what is before it, without branches, and zstd packs a
+ *          plane of zeros to nothing. All of int64 survives: arithmetic wraps.
+ * Threads  any.
+ * Source   docs/formats/store.md, "Block bodies"
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+#include "storage/byte_cursor.h"
+
+struct block_numbers {
+	size_t count;
+	int64_t least;
+	uint64_t scale;
+	unsigned width;        /* bytes of each; 0: all are `least` */
+	const uint8_t *planes; /* width * count */
+};
+
+/* What a column would take: `bits` is its estimated size once it is packed. */
+struct block_numbers_plan {
+	int64_t least;
+	uint64_t scale;
+	unsigned width;
+	uint64_t bits;
+};
+
+struct block_numbers_plan block_numbers_measure(const int64_t *numbers, size_t count);
+
+/* Appends the numbers as their plan says. */
+void block_numbers_encode(const int64_t *numbers, size_t count,
+                          const struct block_numbers_plan *plan, struct strbuf *out);
+
+/* A view of `count` numbers. False for bytes that cannot be so many. */
+bool block_numbers_decode(struct byte_cursor *cursor, size_t count, struct block_numbers *out);
+
+/* Numbers [first, first + count). */
+void block_numbers_read(const struct block_numbers *numbers, size_t first, size_t count,
+                        int64_t *out);
