@@ -163,4 +163,4 @@ class Cluster(test_containers.Containers):
 
 
 if __name__ == "__main__":
-    harness.main()
+    harness.main_alone()

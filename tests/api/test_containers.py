@@ -351,4 +351,4 @@ class ApiServer(Containers):
 
 
 if __name__ == "__main__":
-    harness.main()
+    harness.main_alone()

@@ -112,13 +112,13 @@ class Java(client_kit.ClientTest):
             check(measured)
         self.assert_nothing_was_refused()
 
-    def check_jfr(self, measured):
-        self.assert_times(measured, CPU, self.selector)
+    def check_jfr(self, measured, seen=0.5):
+        self.assert_times(measured, CPU, self.selector, seen=seen)
         # dynamic labels come in a part of their own
         of_handler = '{service_name="sdk-java",handler="heavy"}'
-        self.assert_times({"heavy": measured["heavy"]}, CPU, of_handler)
+        self.assert_times({"heavy": measured["heavy"]}, CPU, of_handler, seen=seen)
         self.assertEqual(self.by_function(CPU, of_handler)["light"], 0)
-        # heavy() keeps 64 MiB in one piece: more than the interval of samples, so that it is one for certain
+        # heavy() allocates 64 MiB in one piece: more than the interval of samples, so that each that is seen is one for certain
         self.assertGreaterEqual(self.by_function("memory:alloc_in_new_tlab_bytes:bytes:space:bytes", of_handler)["heavy"], 64 << 20)
         for labels in self.labels(self.selector):
             self.assertEqual((labels["env"], labels["pyroscope_spy"], labels["jfr_event"]), ("test", "javaspy", "itimer"))
@@ -131,7 +131,8 @@ class Java(client_kit.ClientTest):
     def test_agent_of_before(self):
         self.install("0.12.2")
         self.replace("Sdk.java", "io.pyroscope.labels.v2", "io.pyroscope.labels")
-        self.profile(self.check_jfr, CPU, self.selector, format="jfr", profiler_alloc="512k")
+        # it sees nothing while it changes from one interval to the next: up to half on a busy machine
+        self.profile(lambda measured: self.check_jfr(measured, seen=0.25), CPU, self.selector, format="jfr", profiler_alloc="512k")
 
     def test_agent_by_otlp(self):
         """The agent sends neither a name nor labels then."""

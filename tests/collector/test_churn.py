@@ -22,7 +22,6 @@ import harness
 
 STUB = os.environ.get("VRAMSCOPE_STUB_DRIVER", "")
 CHURNER = os.environ.get("VRAMSCOPE_CHURNER", "")
-INSIDE = "VRAMSCOPE_CHURN_INSIDE"
 SECONDS = int(sys.argv[1]) if sys.argv[1:] and sys.argv[1].isdigit() else 120
 ROUNDS_A_SECOND = 150
 DRIVERS = 6
@@ -166,15 +165,7 @@ class AnHour(unittest.TestCase):
         self.assertEqual(run.metrics()["cuda_collector_up"], 1)
 
 
-def in_a_namespace():
-    """The same test where no process of others is; without the right to that it says itself that it may not watch."""
-    inside = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", sys.executable, *sys.argv]
-    return subprocess.run(inside, env=dict(os.environ, **{INSIDE: "1"}), check=False).returncode
-
-
 if __name__ == "__main__":
-    if os.geteuid() == 0 and INSIDE not in os.environ:
-        sys.exit(in_a_namespace())
     if sys.argv[1:] == [str(SECONDS)]:
         del sys.argv[1]
-    harness.main()
+    harness.main_alone()
