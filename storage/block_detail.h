@@ -37,10 +37,10 @@ struct block_detail_columns {
 
 /*
  * The order of stacks: most rows first, then by index. Fills order[stack_count] with
- * indexes, `firsts` (stack_count + 1) with the first row of each place.
+ * indexes and firsts[stack_count + 1] with the first row of each place.
  */
-int block_detail_order(const uint32_t *row_counts, uint32_t stack_count, struct arena *scratch,
-                       uint32_t *order, uint32_t *firsts, struct error *err);
+void block_detail_order(const uint32_t *row_counts, uint32_t stack_count, uint32_t *order,
+                        uint32_t *firsts);
 
 /* Appends the payload. */
 void block_detail_encode(const struct block_detail_columns *columns, struct strbuf *out);
@@ -70,18 +70,3 @@ int block_detail_decode(struct str payload, struct arena *arena, struct block_de
 int block_detail_add(const struct block_detail *detail, uint32_t series,
                      const struct block_span *spans, size_t span_count, struct arena *arena,
                      struct accumulator *accumulator, struct error *err);
-
-/* Rows by profile again. Profiles are those of the spans, one after the other. */
-struct block_rows {
-	uint32_t profile_count;
-	const uint32_t *firsts;                    /* profile_count + 1 */
-	const uint32_t *stacks;                    /* one a row: ascending within a profile */
-	int64_t **values;                          /* by series asked for */
-	const uint64_t *span_ids;                  /* 0: none; NULL: no row of the block has one */
-	const uint8_t (*trace_ids)[TRACE_ID_SIZE]; /* zero: none; NULL likewise */
-};
-
-/* Rows of equal stack and profile are in the order in which they came. */
-int block_detail_rows(const struct block_detail *detail, const struct block_span *spans,
-                      size_t span_count, const uint32_t *series, size_t series_count,
-                      struct arena *arena, struct block_rows *out, struct error *err);

@@ -3,8 +3,8 @@
  *
  * Shape    every number is least + scale * n. The n take as many bytes as the largest of
  *          them needs and stand plane by plane: all low bytes, then all next ones. Any
- *          range is read without what is before it, without branches, and zstd packs a
- *          plane of zeros to nothing. All of int64 survives: arithmetic wraps.
+ *          range is read without what is before it and without branches, and zstd packs
+ *          a plane of zeros to nothing. All of int64 survives: arithmetic wraps.
  * Threads  any.
  * Source   docs/formats/store.md, "Block bodies"
  */
@@ -25,7 +25,7 @@ struct block_numbers {
 	const uint8_t *planes; /* width * count */
 };
 
-/* What a column would take: `bits` is its estimated size once it is packed. */
+/* How a column would be packed. `bits` is its estimated size behind zstd: its entropy. */
 struct block_numbers_plan {
 	int64_t least;
 	uint64_t scale;
@@ -45,3 +45,10 @@ bool block_numbers_decode(struct byte_cursor *cursor, size_t count, struct block
 /* Numbers [first, first + count). */
 void block_numbers_read(const struct block_numbers *numbers, size_t first, size_t count,
                         int64_t *out);
+
+/* The sum of numbers [first, first + count), wrapping. */
+uint64_t block_numbers_sum(const struct block_numbers *numbers, size_t first, size_t count);
+
+/* The same of those whose byte in mask[0, count) is 0xff; the others' is 0. */
+uint64_t block_numbers_sum_masked(const struct block_numbers *numbers, size_t first, size_t count,
+                                  const uint8_t *mask);

@@ -32,14 +32,58 @@ struct block_list {
 struct block_presence {
 	uint32_t universe;
 	uint32_t list_count;
-	const uint32_t *firsts;
+	const uint32_t *firsts; /* list_count + 1 */
 	const struct block_list *lists;
 };
 
-/* `firsts` (list_count + 1) says how many members each list has. It is borrowed. */
+/* `firsts` says how many members each list has. It is borrowed. */
 int block_presence_decode(struct byte_cursor *cursor, uint32_t universe, uint32_t list_count,
                           const uint32_t *firsts, struct arena *arena, struct block_presence *out,
                           struct error *err);
 
+/* Most members of a list that has any. */
+static inline uint32_t block_presence_count(const struct block_presence *presence, uint32_t list)
+{
+	return presence->firsts[list + 1] - presence->firsts[list];
+}
+
 /* The members of a list, as many as it has. */
 void block_presence_members(const struct block_presence *presence, uint32_t list, uint32_t *out);
+
+/* ---- bitmaps ---- */
+
+static inline size_t block_bitmap_size(uint32_t universe)
+{
+	return ((size_t)universe + 7) / 8;
+}
+
+/* Members [64 * word, 64 * word + 64) of a bitmap as bits, the lowest first. */
+static inline uint64_t block_bitmap_word(const uint8_t *bitmap, size_t size, size_t word)
+{
+	const size_t left = size - word * 8;
+	uint64_t bits = 0;
+
+	memcpy(&bits, bitmap + word * 8, left < 8 ? left : 8);
+	return bits;
+}
+
+/* The number of bits that are set; plain C, since the oldest machines have no such order. */
+static inline uint32_t block_bits(uint64_t bits)
+{
+	bits -= bits >> 1 & UINT64_C(0x5555555555555555);
+	bits = (bits & UINT64_C(0x3333333333333333)) + (bits >> 2 & UINT64_C(0x3333333333333333));
+	bits = (bits + (bits >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	return (uint32_t)(bits * UINT64_C(0x0101010101010101) >> 56);
+}
+
+/* ---- gaps ---- */
+
+/* The next gap of a list: one past the last member, and so much more. */
+static inline uint32_t block_gap_read(const uint8_t **at)
+{
+	uint64_t gap = **at & 0x7f;
+
+	for (unsigned shift = 7; *(*at)++ & 0x80; shift += 7)
+		gap |= (uint64_t)(**at & 0x7f) << shift;
+	return (uint32_t)gap;
+}

@@ -1,9 +1,9 @@
 /*
- * The values of the series of a block, a column each, and other columns of numbers.
+ * The values of the series of a block, a column each; and other columns of numbers.
  *
  * Shape    each column is coded as it is smallest: as numbers; as steps, or steps of
  *          steps, from row to row of a run; or as an earlier series' values times a factor
- *          that belongs to a key (a stack), wrapping.
+ *          that belongs to a key (a stack). Arithmetic wraps.
  * Errors   ERROR_CORRUPT for bytes that block_values_encode() did not write; arena_error()
  *          when the arena is full.
  * Threads  none; what was decoded may be read by many.
@@ -16,26 +16,30 @@
 #include "base/strbuf.h"
 #include "storage/block_numbers.h"
 
-/* How rows lie. */
+/* How rows lie: in runs that are read whole, or one by one. */
 enum block_layout {
-	BLOCK_LAYOUT_RUNS,  /* rows of one key stand together and are read together */
-	BLOCK_LAYOUT_MIXED, /* in any order, any part is read */
+	BLOCK_LAYOUT_RUNS,
+	BLOCK_LAYOUT_SINGLE, /* no steps */
 };
 
-struct block_shape {
+/* What is encoded. */
+struct block_columns {
 	enum block_layout layout;
 	uint32_t row_count;
 	uint32_t series_count;
-	uint32_t key_count; /* 1: `keys` is NULL */
+	uint32_t key_count;
+	uint32_t run_count;     /* of single ones: row_count */
+	const uint32_t *firsts; /* run_count + 1: the rows of each run; NULL: run i is row i */
+	const uint32_t *keys;   /* of each run */
+	const int64_t *const *values; /* a column each series */
 };
 
-/*
- * Appends the columns. `keys` is the key of each row, or NULL for one key. Its arena is
- * for scratch.
- */
-int block_values_encode(const struct block_shape *shape, const uint32_t *keys,
-                        const int64_t *const *values, struct arena *scratch, struct strbuf *out,
-                        struct error *err);
+/* Appends the columns. `spare` has room for the larger of rows and keys. */
+void block_values_encode(const struct block_columns *columns, int64_t *spare, struct strbuf *out);
+
+/* One column that is one run, such as the times of profiles. */
+void block_values_encode_one(const int64_t *values, uint32_t count, int64_t *spare,
+                             struct strbuf *out);
 
 enum block_coding {
 	BLOCK_CODING_NUMBERS = 0,
@@ -46,33 +50,52 @@ enum block_coding {
 
 struct block_column {
 	enum block_coding coding;
-	uint32_t base;                /* of a multiple */
+	uint32_t base;                /* of a multiple: an earlier one that is none */
 	struct block_numbers numbers; /* one a row; of a multiple: the factors, one a key */
 };
 
 struct block_values {
-	struct block_shape shape;
+	uint32_t row_count;
+	uint32_t series_count;
+	uint32_t key_count;
 	const struct block_column *columns;
+};
+
+/* What the reader knows from elsewhere about the columns. */
+struct block_shape {
+	enum block_layout layout;
+	uint32_t row_count;
+	uint32_t series_count;
+	uint32_t key_count;
 };
 
 int block_values_decode(struct byte_cursor *cursor, const struct block_shape *shape,
                         struct arena *arena, struct block_values *out, struct error *err);
 
-/* One series, ready to be read: multiples are resolved. */
+/* The column that block_values_encode_one() wrote, whole. */
+int block_values_decode_one(struct byte_cursor *cursor, uint32_t count, struct arena *arena,
+                            int64_t **out, struct error *err);
+
+/* One series, ready to be read: a multiple has its base's numbers. */
 struct block_series {
 	struct block_numbers numbers;
-	enum block_coding coding; /* not a multiple */
-	uint64_t factor;          /* when `factors` is NULL */
-	const uint64_t *factors;  /* one a key */
+	enum block_coding coding;
+	uint64_t factor;        /* when `factors` is NULL */
+	const int64_t *factors; /* one a key */
 };
 
 int block_values_open(const struct block_values *values, uint32_t series, struct arena *arena,
                       struct block_series *out, struct error *err);
 
-/* Rows [first, first + count), a whole run, of one key. */
+/* By which a key's numbers are multiplied. */
+static inline uint64_t block_series_factor(const struct block_series *series, uint32_t key)
+{
+	return series->factors ? (uint64_t)series->factors[key] : series->factor;
+}
+
+/* The values of rows [first, first + count), a whole run. */
 void block_series_run(const struct block_series *series, size_t first, size_t count, uint32_t key,
                       int64_t *out);
 
-/* All rows of a column that has one key. */
-int block_values_all(const struct block_values *values, uint32_t series, struct arena *arena,
-                     int64_t **out, struct error *err);
+/* The same without the factor. */
+void block_series_base(const struct block_series *series, size_t first, size_t count, int64_t *out);

@@ -1,0 +1,162 @@
+#include "storage/block_sums.h"
+
+#include <assert.h>
+
+#include "base/mem.h"
+#include "base/wire.h"
+#include "storage/block_index.h"
+#include "storage/sample_page.h"
+
+/*
+ * Payload: groups, series, stacks, entries; then columns: stacks, entries of each group;
+ * which stacks each group has; the sums of each series, by group and stack.
+ */
+
+/* ---- encoding ---- */
+
+void block_sums_encode(const struct block_sums_columns *columns, struct strbuf *out)
+{
+	const uint32_t count = columns->firsts[columns->group_count];
+	const uint32_t most = count > columns->stack_count ? count : columns->stack_count;
+	CLEANUP(mem_freep) int64_t *spare = mem_zalloc((size_t)most + 1, sizeof(*spare));
+	const struct block_columns sums = {
+		.layout = BLOCK_LAYOUT_SINGLE,
+		.row_count = count,
+		.series_count = columns->series_count,
+		.key_count = columns->stack_count,
+		.run_count = count,
+		.keys = columns->entries,
+		.values = columns->sums,
+	};
+
+	wire_put_varint(out, columns->group_count);
+	wire_put_varint(out, columns->series_count);
+	wire_put_varint(out, columns->stack_count);
+	wire_put_varint(out, count);
+	block_index_encode(columns->stacks, columns->stack_count, out);
+	block_index_encode_sizes(columns->firsts, columns->group_count, out);
+	block_presence_encode(columns->stack_count, columns->group_count, columns->firsts,
+	                      columns->entries, out);
+	block_values_encode(&sums, spare, out);
+}
+
+/* ---- decoding ---- */
+
+static int damaged(struct error *err, const char *what)
+{
+	return error_set(err, ERROR_CORRUPT, "sums of a block are damaged: %s", what);
+}
+
+static int decode_columns(struct byte_cursor *cursor, uint32_t entries, struct arena *arena,
+                          struct block_sums *sums, struct error *err)
+{
+	const struct block_shape shape = { BLOCK_LAYOUT_SINGLE, entries, sums->series_count,
+		                           sums->stack_count };
+	uint32_t *stacks;
+	uint32_t *firsts;
+
+	if (block_index_decode_ids(cursor, sums->stack_count, arena, &stacks, err) < 0 ||
+	    block_index_decode_firsts(cursor, sums->group_count, entries, arena, &firsts, err) <
+	            0 ||
+	    block_presence_decode(cursor, sums->stack_count, sums->group_count, firsts, arena,
+	                          &sums->presence, err) < 0 ||
+	    block_values_decode(cursor, &shape, arena, &sums->values, err) < 0)
+		return -1;
+	sums->stacks = stacks;
+	sums->firsts = firsts;
+	sums->largest_stack = sums->stack_count > 0 ? stacks[sums->stack_count - 1] : 0;
+	return 0;
+}
+
+int block_sums_decode(struct str payload, struct arena *arena, struct block_sums *out,
+                      struct error *err)
+{
+	struct byte_cursor cursor = byte_cursor(payload);
+	const uint64_t groups = byte_cursor_number(&cursor);
+	const uint64_t series = byte_cursor_number(&cursor);
+	const uint64_t stacks = byte_cursor_number(&cursor);
+	const uint64_t entries = byte_cursor_number(&cursor);
+	struct block_sums sums = {
+		.group_count = (uint32_t)groups,
+		.series_count = (uint32_t)series,
+		.stack_count = (uint32_t)stacks,
+	};
+
+	/* a stack has an entry, and eight entries take a byte: what is allocated is bounded */
+	if (cursor.failed || groups > BLOCK_PROFILES_MAX || series > SAMPLE_SERIES_MAX ||
+	    stacks > entries || entries > 8 * payload.length || entries > UINT32_MAX)
+		return damaged(err, "counts");
+	if (decode_columns(&cursor, (uint32_t)entries, arena, &sums, err) < 0)
+		return -1;
+	if (!byte_cursor_done(&cursor))
+		return damaged(err, "bytes behind the columns");
+	*out = sums;
+	return 0;
+}
+
+/* ---- adding ---- */
+
+/* The sums of one series, and where they go. */
+struct addition {
+	const uint32_t *stacks;
+	const struct block_series *series;
+	const int64_t *values; /* of the next entry */
+	struct accumulator *accumulator;
+};
+
+static inline void add_entry(struct addition *addition, uint32_t index)
+{
+	const uint64_t factor = block_series_factor(addition->series, index);
+
+	accumulator_add(addition->accumulator, addition->stacks[index],
+	                (int64_t)((uint64_t)*addition->values++ * factor));
+}
+
+static void add_bitmap(struct addition *addition, const uint8_t *bitmap, size_t size)
+{
+	for (size_t word = 0; word * 8 < size; word++) {
+		uint64_t bits = block_bitmap_word(bitmap, size, word);
+
+		for (; bits != 0; bits &= bits - 1)
+			add_entry(addition,
+			          (uint32_t)(word * 64) + (uint32_t)__builtin_ctzll(bits));
+	}
+}
+
+static void add_gaps(struct addition *addition, const uint8_t *gaps, uint32_t count)
+{
+	uint32_t end = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		end += block_gap_read(&gaps);
+		add_entry(addition, end - 1);
+	}
+}
+
+int block_sums_add(const struct block_sums *sums, uint32_t group_index, uint32_t series,
+                   struct arena *arena, struct accumulator *accumulator, struct error *err)
+{
+	struct block_series opened;
+	struct addition addition = { sums->stacks, &opened, NULL, accumulator };
+	const struct block_list *list;
+	uint32_t count;
+	int64_t *values;
+
+	if (group_index >= sums->group_count)
+		return damaged(err, "a group that is not there");
+	assert(sums->stack_count == 0 || accumulator->capacity > sums->largest_stack);
+	count = block_presence_count(&sums->presence, group_index);
+	if (block_values_open(&sums->values, series, arena, &opened, err) < 0)
+		return -1;
+	values = arena_array_raw(arena, count, sizeof(*values));
+	if (!values)
+		return arena_error(arena, err);
+	block_numbers_read(&opened.numbers, sums->firsts[group_index], count, values);
+	addition.values = values;
+	list = &sums->presence.lists[group_index];
+	if (list->bitmap)
+		add_bitmap(&addition, list->bitmap, block_bitmap_size(sums->stack_count));
+	else
+		add_gaps(&addition, list->gaps, count);
+	return 0;
+}
