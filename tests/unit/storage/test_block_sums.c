@@ -1,0 +1,192 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "block_example.h"
+#include "storage/block_sums.h"
+
+static struct arena *arena;
+
+static int setup(void **state)
+{
+	(void)state;
+	arena = arena_new((size_t)64 << 20, NULL);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	arena_free(arena);
+	return 0;
+}
+
+static struct str encode(const struct block_sums_columns *columns)
+{
+	struct strbuf out;
+	struct str bytes;
+
+	strbuf_init(&out, (size_t)1 << 20);
+	block_sums_encode(columns, &out);
+	bytes = arena_copy(arena, strbuf_view(&out));
+	strbuf_fini(&out);
+	return bytes;
+}
+
+static struct block_sums decoded(struct str payload)
+{
+	struct block_sums sums;
+	struct error err = { 0 };
+
+	assert_int_equal(block_sums_decode(payload, arena, &sums, &err), 0);
+	return sums;
+}
+
+/* What one group and series add to nothing, as a dense array. */
+static void assert_adds(const struct block_sums *sums, uint32_t group, uint32_t series,
+                        const int64_t *expected, uint32_t count)
+{
+	struct accumulator accumulator = { 0 };
+	struct error err = { 0 };
+
+	assert_int_equal(accumulator_reserve(&accumulator, count, &err), 0);
+	assert_int_equal(block_sums_add(sums, group, series, arena, &accumulator, &err), 0);
+	assert_memory_equal(accumulator.sums, expected, count * sizeof(*expected));
+	accumulator_fini(&accumulator);
+}
+
+static void the_documented_example_is_what_is_written(void **state)
+{
+	static const uint32_t stacks[] = { 1, 2 };
+	static const uint32_t firsts[] = { 0, 2 };
+	static const uint32_t entries[] = { 0, 1 };
+	static const int64_t samples[] = { 4, 4 };
+	static const int64_t cpu[] = { 40000000, 40000000 };
+	static const int64_t *const values[] = { samples, cpu };
+	const struct block_sums_columns columns = { 1, 2, 2, stacks, firsts, entries, values };
+	const struct str bytes = encode(&columns);
+
+	(void)state;
+	assert_int_equal(bytes.length, sizeof(example_sums) - 1);
+	assert_memory_equal(bytes.data, example_sums, bytes.length);
+}
+
+static void the_documented_example_reads_as_it_says(void **state)
+{
+	static const int64_t samples[] = { 0, 4, 4 };
+	static const int64_t cpu[] = { 0, 40000000, 40000000 };
+	const struct block_sums sums = decoded(EXAMPLE(example_sums));
+
+	(void)state;
+	assert_int_equal(sums.largest_stack, 2);
+	assert_adds(&sums, 0, 0, samples, 3);
+	assert_adds(&sums, 0, 1, cpu, 3);
+}
+
+/*
+ * Three groups over stacks 5, 8, 9 and 12; the second series is the first one times
+ * 512, 64, 8 and 1 by stack.
+ */
+static struct block_sums three_groups(void)
+{
+	static const uint32_t stacks[] = { 5, 8, 9, 12 };
+	static const uint32_t firsts[] = { 0, 3, 4, 8 };
+	static const uint32_t entries[] = { 0, 2, 3, 1, 0, 1, 2, 3 };
+	static const int64_t count[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	static const int64_t space[] = { 512, 16, 3, 256, 2560, 384, 56, 8 };
+	static const int64_t *const values[] = { count, space };
+	const struct block_sums_columns columns = { 3, 2, 4, stacks, firsts, entries, values };
+
+	return decoded(encode(&columns));
+}
+
+static void a_group_adds_its_own_entries(void **state)
+{
+	static const int64_t first[] = { [5] = 1, [9] = 2, [12] = 3 };
+	static const int64_t second[13] = { [8] = 4 };
+	static const int64_t third[] = { [5] = 2560, [8] = 384, [9] = 56, [12] = 8 };
+	const struct block_sums sums = three_groups();
+
+	(void)state;
+	assert_int_equal(sums.values.columns[1].coding, BLOCK_CODING_MULTIPLE);
+	assert_adds(&sums, 0, 0, first, 13);
+	assert_adds(&sums, 1, 0, second, 13);
+	assert_adds(&sums, 2, 1, third, 13);
+}
+
+static void groups_and_series_that_are_not_there_are_corrupt(void **state)
+{
+	const struct block_sums sums = three_groups();
+	struct accumulator accumulator = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(accumulator_reserve(&accumulator, 13, &err), 0);
+	assert_int_equal(block_sums_add(&sums, 3, 0, arena, &accumulator, &err), -1);
+	assert_int_equal(err.code, ERROR_CORRUPT);
+	assert_int_equal(block_sums_add(&sums, 0, 2, arena, &accumulator, &err), -1);
+	assert_int_equal(err.code, ERROR_CORRUPT);
+	accumulator_fini(&accumulator);
+}
+
+static void a_block_without_rows_has_sums_of_nothing(void **state)
+{
+	static const uint32_t firsts[] = { 0, 0 };
+	static const int64_t *const values[] = { NULL };
+	const struct block_sums_columns columns = { 1, 1, 0, NULL, firsts, NULL, values };
+	const struct block_sums sums = decoded(encode(&columns));
+	struct accumulator accumulator = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(sums.stack_count, 0);
+	assert_int_equal(block_sums_add(&sums, 0, 0, arena, &accumulator, &err), 0);
+}
+
+static void cut_sums_are_corrupt(void **state)
+{
+	struct block_sums sums;
+
+	(void)state;
+	for (size_t length = 0; length <= sizeof(example_sums); length++) {
+		struct error err = { 0 };
+
+		if (length == sizeof(example_sums) - 1)
+			continue; /* the whole; with a NUL behind it, it is one too long */
+		assert_int_equal(
+			block_sums_decode(str_make(example_sums, length), arena, &sums, &err), -1);
+		assert_int_equal(err.code, ERROR_CORRUPT);
+	}
+}
+
+/* Sixteen bytes that promise four thousand million entries. */
+static void what_is_promised_is_bounded_by_what_is_there(void **state)
+{
+	static const char bytes[] = "\x01\x01\xff\xff\xff\xff\x0f\xff\xff\xff\xff\x0f\x00\x00\x00";
+	struct block_sums sums;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(block_sums_decode(str_make(bytes, sizeof(bytes) - 1), arena, &sums, &err),
+	                 -1);
+	assert_int_equal(err.code, ERROR_CORRUPT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_documented_example_is_what_is_written),
+		cmocka_unit_test(the_documented_example_reads_as_it_says),
+		cmocka_unit_test(a_group_adds_its_own_entries),
+		cmocka_unit_test(groups_and_series_that_are_not_there_are_corrupt),
+		cmocka_unit_test(a_block_without_rows_has_sums_of_nothing),
+		cmocka_unit_test(cut_sums_are_corrupt),
+		cmocka_unit_test(what_is_promised_is_bounded_by_what_is_there),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
