@@ -1,5 +1,6 @@
 #include "profile/time_syntax.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 
 #define DAY_S INT64_C(86400)
@@ -240,4 +241,72 @@ int64_t time_syntax_parse(struct str text, int64_t now_unix_ns, unsigned flags)
 	if (sign >= 0)
 		return add(now_unix_ns, -offset(str_skip(trimmed, (size_t)sign + 1)));
 	return now_unix_ns;
+}
+
+/* ---- strictly ---- */
+
+/* "1h": digits, then one of the units. */
+static bool read_offset(struct str text, int64_t *out_ns)
+{
+	static const char *const units[] = { "s", "m", "h", "d", "w", "M", "mon", "y" };
+	size_t digits = 0;
+
+	while (digits < text.length && is_digit(text.data[digits]))
+		digits++;
+	for (size_t i = 0; digits > 0 && i < ARRAY_LENGTH(units); i++) {
+		if (!str_equals(str_skip(text, digits), units[i]))
+			continue;
+		*out_ns = offset(text);
+		return true;
+	}
+	return false;
+}
+
+static bool read_distance(struct str text, int64_t now_unix_ns, int64_t *out_unix_ns)
+{
+	int64_t distance;
+
+	if (str_starts_with(text, STR("now")))
+		text = str_skip(text, strlen("now"));
+	if (text.length == 0) {
+		*out_unix_ns = now_unix_ns;
+		return true;
+	}
+	if ((text.data[0] != '-' && text.data[0] != '+') ||
+	    !read_offset(str_skip(text, 1), &distance))
+		return false;
+	*out_unix_ns = add(now_unix_ns, text.data[0] == '-' ? -distance : distance);
+	return true;
+}
+
+static bool read_date(struct str text, int64_t *out_unix_ns)
+{
+	int64_t year;
+	int64_t month;
+	int64_t day;
+
+	if (!take_number(&text, 4, &year) || !take_char(&text, '-') ||
+	    !take_number(&text, 2, &month) || !take_char(&text, '-') ||
+	    !take_number(&text, 2, &day) || text.length > 0 || year == 0 ||
+	    !is_date(year, month, day))
+		return false;
+	*out_unix_ns = scale(days_since_1970(year, month, day), DAY_S * NS_PER_S);
+	return true;
+}
+
+bool time_syntax_read(struct str text, int64_t now_unix_ns, int64_t *out_unix_ns)
+{
+	int64_t number = 0;
+	size_t digits = 0;
+
+	text = str_trim(text);
+	for (; digits < text.length && is_digit(text.data[digits]); digits++)
+		number = push_digit(number, text.data[digits]);
+	if (digits > 0 && digits == text.length) {
+		*out_unix_ns = absolute(number, digits);
+		return true;
+	}
+	if (digits > 0)
+		return read_date(text, out_unix_ns) || parse_rfc3339(text, out_unix_ns);
+	return text.length > 0 && read_distance(text, now_unix_ns, out_unix_ns);
 }

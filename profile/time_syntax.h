@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/str.h"
@@ -18,3 +19,10 @@ enum time_syntax_flag {
 };
 
 int64_t time_syntax_parse(struct str text, int64_t now_unix_ns, unsigned flags);
+
+/*
+ * The same for what must not be mistaken: false for everything that is not exactly now, a
+ * distance from it (now-1h, -1h, now+5m), a date (2026-01-31, midnight of UTC), an RFC 3339
+ * time, or a number of s, ms, us or ns by its digits.
+ */
+bool time_syntax_read(struct str text, int64_t now_unix_ns, int64_t *out_unix_ns);

@@ -12,19 +12,16 @@
 
 int question_time(const char *text, int64_t now_unix_ns, int64_t *out_unix_ns, struct error *err)
 {
-	const struct str time = str_trim(str_of(text));
-	const bool relative = str_starts_with(time, STR("now")) ||
-	                      str_starts_with(time, STR("-")) || str_starts_with(time, STR("+"));
-
 	/*
 	 * The syntax of queries takes anything for "now"; a person who mistyped wants to
 	 * know.
 	 */
-	if (!relative && (time.length == 0 || time.data[0] < '0' || time.data[0] > '9'))
+	if (!time_syntax_read(str_of(text), now_unix_ns, out_unix_ns))
 		return error_set(
 			err, ERROR_INVALID,
-			"'%s' is no time: now, now-1h, 2026-01-31T12:00:00Z or Unix seconds", text);
-	*out_unix_ns = time_syntax_parse(time, now_unix_ns, TIME_SYNTAX_RFC3339);
+			"'%s' is no time: now, now-1h, 2026-01-31, 2026-01-31T12:00:00Z or "
+			"Unix seconds",
+			text);
 	return 0;
 }
 

@@ -135,6 +135,67 @@ static void rfc_3339_is_read_where_asked_for(void **state)
 	check(cases, ARRAY_LENGTH(cases), TIME_SYNTAX_RFC3339);
 }
 
+static void what_must_not_be_mistaken_is_read_strictly(void **state)
+{
+	static const struct time_case cases[] = {
+		{ "now", NOW_NS },
+		{ " now ", NOW_NS },
+		{ "now-1h", NOW_NS - HOUR },
+		{ "-1h", NOW_NS - HOUR },
+		{ "now+90s", NOW_NS + 90 * NS_PER_S },
+		{ "now-7d", NOW_NS - 7 * DAY },
+		{ "now-1mon", NOW_NS - 30 * DAY },
+		{ "2024-02-29", INT64_C(1709164800) * NS_PER_S },
+		{ "2026-01-01T01:00:00+01:00", INT64_C(1767225600) * NS_PER_S },
+		{ "2026-01-01T00:00:00.5Z", INT64_C(1767225600) * NS_PER_S + NS_PER_S / 2 },
+		{ "0", 0 },
+		{ "1767225600000", INT64_C(1767225600) * NS_PER_S },
+		{ "20260101", INT64_C(1767225600) * NS_PER_S },
+	};
+	static const char *const others[] = {
+		"",
+		"  ",
+		"soon",
+		"nowish",
+		"now-",
+		"now-h",
+		"now-1",
+		"now-1x",
+		"now-1hour",
+		"now-1h30m",
+		"now1h",
+		"--1h",
+		"7d",
+		"1h",
+		"2023-02-29",
+		"2026-13-01",
+		"2026-01-32",
+		"2026-1-1",
+		"2026-01-01T00:00",
+		"2026-01-01T24:00:00Z",
+		"2026-01-01T00:00:00",
+		"2026-01-01 00:00:00",
+		"1,767,225,600",
+		"17672256OO",
+		"0x10",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		int64_t got = 0;
+
+		assert_true(time_syntax_read(str_of(cases[i].text), NOW_NS, &got));
+		assert_true(got == cases[i].unix_ns);
+	}
+	for (size_t i = 0; i < ARRAY_LENGTH(others); i++) {
+		int64_t got = 7;
+
+		if (time_syntax_read(str_of(others[i]), NOW_NS, &got))
+			fail_msg("\"%s\" is taken for %lld", others[i], (long long)got);
+		assert_true(got == 7);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -142,6 +203,7 @@ int main(void)
 		cmocka_unit_test(numbers_past_int64_are_clamped),
 		cmocka_unit_test(anything_else_is_now_and_an_offset),
 		cmocka_unit_test(rfc_3339_is_read_where_asked_for),
+		cmocka_unit_test(what_must_not_be_mistaken_is_read_strictly),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
