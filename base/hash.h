@@ -38,6 +38,29 @@ static inline struct hash128 hash128_str(uint64_t key, struct str text)
 	return hash128(key, text.data, text.length);
 }
 
+/* The same hash, with key 0, of bytes that come piece by piece. */
+struct hash_stream {
+	XXH3_state_t state;
+};
+
+static inline void hash_stream_begin(struct hash_stream *stream)
+{
+	XXH3_INITSTATE(&stream->state);
+	(void)XXH3_128bits_reset(&stream->state);
+}
+
+static inline void hash_stream_add(struct hash_stream *stream, struct str bytes)
+{
+	(void)XXH3_128bits_update(&stream->state, bytes.length ? bytes.data : "", bytes.length);
+}
+
+static inline struct hash128 hash_stream_end(const struct hash_stream *stream)
+{
+	const XXH128_hash_t hash = XXH3_128bits_digest(&stream->state);
+
+	return (struct hash128){ hash.low64, hash.high64 };
+}
+
 static inline bool hash128_equal(struct hash128 a, struct hash128 b)
 {
 	return a.low == b.low && a.high == b.high;

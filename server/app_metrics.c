@@ -87,6 +87,7 @@ static void collect_store(struct app *app)
 	set(metrics->store_queue_bytes, (double)usage.queue_bytes);
 	set(metrics->store_appended, (double)usage.profiles_appended);
 	set(metrics->store_deduplicated, (double)usage.profiles_deduplicated);
+	set(metrics->store_damaged, (double)usage.damaged_windows);
 	set(metrics->store_commits, (double)usage.commits);
 }
 

@@ -7,6 +7,8 @@
 
 #include "base/mem.h"
 
+#define COPY_PAGES 1024 /* of one step: a progress line is due then */
+
 #define BUSY_MS 2000 /* a checkpoint waits this long for readers; a guess */
 
 struct database {
@@ -202,6 +204,93 @@ int database_checkpoint(struct database *database, enum database_checkpoint how,
 		return 0;
 	return fail(database->handle, database->name, result, err);
 }
+
+/* ---- copies ---- */
+
+struct database_copy {
+	struct database *from;
+	struct database *to;
+	sqlite3_backup *backup;
+	int left; /* pages */
+	bool is_begun;
+};
+
+/* The file is nobody's until it is whole, and whoever made it syncs it then. */
+static int open_copy(const char *path, struct database **out, struct error *err)
+{
+	CLEANUP(database_closep) struct database *to = NULL;
+
+	if (database_open(path, DATABASE_CREATE, &to, err) < 0 ||
+	    database_run(to, "PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE", err) < 0)
+		return -1;
+	*out = TAKE(to);
+	return 0;
+}
+
+int database_copy_begin(struct database *from, const char *path, struct database_copy **out,
+                        struct error *err)
+{
+	CLEANUP(database_copy_endp) struct database_copy *copy = mem_zalloc(1, sizeof(*copy));
+
+	copy->from = from;
+	if (open_copy(path, &copy->to, err) < 0)
+		return -1;
+	copy->backup = sqlite3_backup_init(copy->to->handle, "main", from->handle, "main");
+	if (!copy->backup)
+		return fail(copy->to->handle, copy->to->name, sqlite3_errcode(copy->to->handle),
+		            err);
+	*out = TAKE(copy);
+	return 0;
+}
+
+/* Whose fault it is cannot be told: both files are named. */
+static int fail_copy(const struct database_copy *copy, int result, struct error *err)
+{
+	return error_set(err, code_of(copy->to->handle, result), "copying %s to %s: %s",
+	                 copy->from->name, copy->to->path, sqlite3_errstr(result));
+}
+
+static int finish_copy(struct database_copy *copy, struct error *err)
+{
+	const int result = sqlite3_backup_finish(TAKE(copy->backup));
+
+	if (result != SQLITE_OK)
+		return fail_copy(copy, result, err);
+	/* the head that was copied says that there is a log */
+	return database_run(copy->to, "PRAGMA journal_mode=DELETE", err);
+}
+
+int database_copy_step(struct database_copy *copy, uint64_t *out_bytes, struct error *err)
+{
+	const int before = copy->left;
+	const int result = sqlite3_backup_step(copy->backup, COPY_PAGES);
+	int64_t page_bytes = 0;
+
+	if (result != SQLITE_OK && result != SQLITE_DONE)
+		return fail_copy(copy, result, err);
+	copy->left = sqlite3_backup_remaining(copy->backup);
+	if (database_number(copy->from, "PRAGMA page_size", 0, &page_bytes, err) < 0)
+		return -1;
+	*out_bytes = (uint64_t)page_bytes *
+	             (uint64_t)((copy->is_begun ? before : sqlite3_backup_pagecount(copy->backup)) -
+	                        copy->left);
+	copy->is_begun = true;
+	if (result == SQLITE_OK)
+		return 1;
+	return finish_copy(copy, err);
+}
+
+void database_copy_end(struct database_copy *copy)
+{
+	if (!copy)
+		return;
+	if (copy->backup)
+		(void)sqlite3_backup_finish(copy->backup);
+	database_close(copy->to);
+	free(copy);
+}
+
+/* ---- statements ---- */
 
 int database_prepare(struct database *database, const char *sql, struct statement **out,
                      struct error *err)

@@ -61,6 +61,18 @@ enum database_checkpoint {
 };
 int database_checkpoint(struct database *database, enum database_checkpoint how, struct error *err);
 
+/*
+ * A copy of what the transaction of `from` sees, page by page into a file that is not there
+ * yet: as many steps as there are, then the end. Whoever writes to `from` is not held up.
+ * The copy has no log: it can be read where nobody may write.
+ */
+struct database_copy;
+int database_copy_begin(struct database *from, const char *path, struct database_copy **out,
+                        struct error *err);
+/* 1: there is more; 0: that was all. *out_bytes: those that the last step copied. */
+int database_copy_step(struct database_copy *copy, uint64_t *out_bytes, struct error *err);
+void database_copy_end(struct database_copy *copy);
+
 /* The statement lives as long as its database, or until statement_free(). */
 int database_prepare(struct database *database, const char *sql, struct statement **out,
                      struct error *err);
@@ -86,6 +98,11 @@ int statement_run(struct statement *statement, struct error *err);
 int64_t statement_int(struct statement *statement, int column);
 struct str statement_bytes(struct statement *statement, int column);
 bool statement_is_null(struct statement *statement, int column);
+
+static inline void database_copy_endp(struct database_copy **copy)
+{
+	database_copy_end(*copy);
+}
 
 static inline void database_closep(struct database **database)
 {

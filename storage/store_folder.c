@@ -206,7 +206,7 @@ static int write_file(const char *name, const char *text, struct error *err)
 }
 
 /* Written beside, then renamed: there is a whole one or none. */
-static int write_store_file(const char *path, uint64_t key, struct error *err)
+int store_folder_write_key(const char *path, uint64_t key, struct error *err)
 {
 	char name[PATH_SIZE];
 	char fresh[PATH_SIZE];
@@ -253,12 +253,33 @@ static int probe(const char *path, struct error *err)
 	return 0;
 }
 
+static bool has(const char *path, const char *file)
+{
+	char name[PATH_SIZE];
+
+	(void)snprintf(name, sizeof(name), "%s/%s", path, file);
+	return access(name, F_OK) == 0;
+}
+
+static int check_whole(const char *path, struct error *err)
+{
+	if (has(path, STORE_FOLDER_RESTORING))
+		return error_set(
+			err, ERROR_INVALID,
+			"a restore into %s is not finished: it runs, or was stopped and must be run again",
+			path);
+	return 0;
+}
+
 static int open_for_writing(const char *path, struct store_folder *folder, struct error *err)
 {
 	char tenants[PATH_SIZE];
 
 	if (access(path, W_OK | X_OK) < 0)
 		return refuse(path, errno, err);
+	if (has(path, STORE_FOLDER_BACKUP))
+		return error_set(err, ERROR_INVALID,
+		                 "%s is a backup: vramscope restore makes a store of it", path);
 	if (take_lock(path, folder, err) < 0 || probe(path, err) < 0)
 		return -1;
 	(void)snprintf(tenants, sizeof(tenants), "%s/tenants", path);
@@ -271,7 +292,28 @@ static int open_for_writing(const char *path, struct store_folder *folder, struc
 	*err = (struct error){ 0 };
 	if (getrandom(&folder->key, sizeof(folder->key), 0) != sizeof(folder->key))
 		return error_set_errno(err, errno, "no random numbers");
-	return write_store_file(path, folder->key, err);
+	return store_folder_write_key(path, folder->key, err);
+}
+
+/* Room for the longest name below it. */
+static int check_path(const char *path, struct error *err)
+{
+	if (strlen(path) > 0 && strlen(path) <= PATH_SIZE - 512)
+		return 0;
+	return error_set(err, ERROR_INVALID, "store folder's path has %zu bytes", strlen(path));
+}
+
+int store_folder_hold(const char *path, struct store_folder *out, struct error *err)
+{
+	CLEANUP(store_folder_close) struct store_folder folder = { .lock_fd = -1 };
+
+	if (check_path(path, err) < 0 || make_folders(path, err) < 0 ||
+	    take_lock(path, &folder, err) < 0)
+		return -1;
+	folder.path = mem_strdup(path);
+	*out = folder;
+	folder = (struct store_folder){ .lock_fd = -1 };
+	return 0;
 }
 
 int store_folder_open(const char *path, enum store_folder_access access,
@@ -280,13 +322,13 @@ int store_folder_open(const char *path, enum store_folder_access access,
 {
 	CLEANUP(store_folder_close) struct store_folder folder = { .lock_fd = -1 };
 
-	/* room for the longest name below it */
-	if (strlen(path) == 0 || strlen(path) > PATH_SIZE - 512)
-		return error_set(err, ERROR_INVALID, "store folder's path has %zu bytes",
-		                 strlen(path));
+	if (check_path(path, err) < 0)
+		return -1;
 	if (access == STORE_FOLDER_WRITE && make_folders(path, err) < 0)
 		return -1;
 	if (network == STORE_FOLDER_LOCAL_ONLY && check_file_system(path, err) < 0)
+		return -1;
+	if (check_whole(path, err) < 0)
 		return -1;
 	if (access == STORE_FOLDER_WRITE) {
 		if (open_for_writing(path, &folder, err) < 0)

@@ -20,6 +20,10 @@
 
 #define STORE_FORMAT 1
 
+/* A folder with one of these is no store that may be written. */
+#define STORE_FOLDER_RESTORING "RESTORING" /* a restore into it was not finished */
+#define STORE_FOLDER_BACKUP    "BACKUP"    /* it is a backup: its files are others', too */
+
 struct store_folder {
 	char *path;
 	int lock_fd; /* -1: a reader */
@@ -39,6 +43,15 @@ enum store_folder_network {
 int store_folder_open(const char *path, enum store_folder_access access,
                       enum store_folder_network network, struct store_folder *out,
                       struct error *err);
+
+/*
+ * Makes the folder when it is not there, and holds its LOCK so that no server starts in it;
+ * nothing else of a store needs to be there.
+ */
+int store_folder_hold(const char *path, struct store_folder *out, struct error *err);
+
+/* Writes STORE: from then on the folder is a store with this key. */
+int store_folder_write_key(const char *path, uint64_t key, struct error *err);
 
 /*
  * Whether the path still leads to the folder that was opened for writing: one that was

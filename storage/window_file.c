@@ -179,3 +179,19 @@ int window_file_open_to_read(const char *path, struct database **out, struct err
 	*out = TAKE(database);
 	return 0;
 }
+
+int window_file_open_still(const char *path, struct database **out, struct error *err)
+{
+	CLEANUP(database_closep) struct database *database = NULL;
+	int64_t format = 0;
+
+	if (access(path, F_OK) < 0 && errno == ENOENT)
+		return error_set(err, ERROR_NOT_FOUND, "%s is gone", path);
+	if (database_open(path, DATABASE_IMMUTABLE, &database, err) < 0 ||
+	    check_format(database, &format, err) < 0)
+		return -1;
+	if (format == 0)
+		return error_set(err, ERROR_NOT_FOUND, "%s is not made yet", path);
+	*out = TAKE(database);
+	return 0;
+}

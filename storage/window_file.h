@@ -25,3 +25,6 @@ int window_file_open(const struct window_file_options *options, struct database 
 
 /* For reading, also beside a writer in another process. */
 int window_file_open_to_read(const char *path, struct database **out, struct error *err);
+
+/* For reading a file that nobody writes, such as one of a backup: nothing is left beside it. */
+int window_file_open_still(const char *path, struct database **out, struct error *err);
