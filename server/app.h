@@ -52,6 +52,7 @@ struct app {
 	int64_t start_unix_ns;
 	struct limits *_Atomic limits;
 	_Atomic bool stopping; /* not ready any more; answers say Connection: close */
+	_Atomic bool deleting; /* a deletion is under way */
 
 	/*
 	 * what the listener and the pool cost now, for /metrics; NULL while there is

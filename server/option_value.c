@@ -10,6 +10,7 @@
 #include "collector/python/python_stack.h"
 #include "formats/otlp_layout.h"
 #include "profile/profile_type.h"
+#include "server/routes/admin_access.h"
 #include "storage/sqlite_store.h"
 
 #define NUMBER_TEXT_MAX 32 /* characters of a number; a guess */
@@ -70,6 +71,13 @@ static const struct word revisions[] = {
 	{ NULL, 0 },
 };
 
+static const struct word admins[] = {
+	{ "local", ADMIN_ACCESS_LOCAL },
+	{ "any", ADMIN_ACCESS_ANY },
+	{ "off", ADMIN_ACCESS_OFF },
+	{ NULL, 0 },
+};
+
 static const struct {
 	const char *name;
 	const struct word *words; /* or NULL */
@@ -90,6 +98,7 @@ static const struct {
 	[OPTION_AUTOMATIC] = { "auto|off", automatics },
 	[OPTION_MALLOC] = { "all|strict|off", mallocs },
 	[OPTION_REVISION] = { "auto|1.5|1.7|1.9|1.10", revisions },
+	[OPTION_ADMIN] = { "local|any|off", admins },
 };
 
 const char *option_type_name(enum option_type type)

@@ -32,6 +32,7 @@
 #define OPTION_FIELD_AUTOMATIC int
 #define OPTION_FIELD_MALLOC    int
 #define OPTION_FIELD_REVISION  int
+#define OPTION_FIELD_ADMIN     int
 
 enum option_type {
 	OPTION_STRING,
@@ -50,6 +51,7 @@ enum option_type {
 	OPTION_AUTOMATIC,
 	OPTION_MALLOC,
 	OPTION_REVISION,
+	OPTION_ADMIN,
 	OPTION_TYPE_COUNT
 };
 
