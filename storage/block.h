@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,3 +22,13 @@ struct block_span {
 	uint32_t first;
 	uint32_t end;
 };
+
+/*
+ * Whether a body may have so many rows. Columns of equal numbers take no bytes, so that the
+ * limit of blocks bounds them; a profile that is alone in its block may have more, and then
+ * its stacks take a bit each.
+ */
+static inline bool block_may_have_rows(uint64_t rows, size_t payload_bytes)
+{
+	return rows <= BLOCK_ROWS_MAX || (rows <= UINT32_MAX && rows / 8 <= payload_bytes);
+}

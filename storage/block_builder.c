@@ -300,12 +300,26 @@ static int build_sums(struct block_builder *builder, const struct block_gathered
 
 /* ---- detail ---- */
 
+/* Where the profiles of each group begin. */
+static uint32_t *find_groups(const struct block_gather *gather, struct arena *arena)
+{
+	uint32_t *firsts = arena_array_raw(arena, (size_t)gather->group_count + 1, sizeof(*firsts));
+
+	if (!firsts)
+		return NULL;
+	for (uint32_t i = gather->profile_count; i-- > 0;)
+		firsts[gather->profiles[i].group_index] = i; /* the first one writes last */
+	firsts[gather->group_count] = gather->profile_count;
+	return firsts;
+}
+
 static int build_detail(struct block_builder *builder, const struct block_gathered_stacks *stacks,
                         struct block_bodies *out, struct error *err)
 {
 	const struct block_gather *gather = &builder->gather;
+	const uint32_t *group_firsts = find_groups(gather, builder->arena);
 	const struct block_detail_columns detail = {
-		.profile_count = gather->profile_count,
+		.groups = { gather->group_count, group_firsts },
 		.series_count = gather->series_count,
 		.row_count = gather->row_count,
 		.stack_count = stacks->count,
@@ -317,7 +331,10 @@ static int build_detail(struct block_builder *builder, const struct block_gather
 		.trace_ids = (const uint8_t(*)[TRACE_ID_SIZE])gather->trace_ids,
 	};
 
-	block_detail_encode(&detail, &builder->raw);
+	if (!group_firsts)
+		return arena_error(builder->arena, err);
+	if (block_detail_encode(&detail, builder->arena, &builder->raw, err) < 0)
+		return -1;
 	return seal(builder, "rows", &out->detail, err);
 }
 

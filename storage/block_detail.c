@@ -9,9 +9,10 @@
 #include "storage/row_order.h"
 
 /*
- * Payload: profiles, series, stacks, rows, flags; then columns: stacks, rows of each stack;
- * and in the order of block_detail_order(): which profiles each stack has; the values of
- * each series; spans and traces when the flags say so, with their length in front.
+ * Payload: profiles, groups, series, stacks, runs, rows, flags; then columns: profiles of
+ * each group; stacks, rows of each stack; and in the order of block_detail_order(): which
+ * profiles each stack has; the values of each series; spans and traces when the flags say
+ * so, with their length in front.
  */
 enum {
 	HAS_SPANS = 1 << 0,
@@ -56,23 +57,19 @@ static void put_ids(const void *ids, size_t size, uint32_t row_count, int64_t *s
 	strbuf_fini(&column);
 }
 
-/* Everything that stands in the order of rows. */
-static void put_rows(const struct block_detail_columns *columns, const uint32_t *order,
-                     const uint32_t *firsts, int64_t *spare, struct strbuf *out)
+static void put_values(const struct block_detail_columns *columns, const struct block_runs *runs,
+                       const uint32_t *keys, int64_t *spare, struct strbuf *out)
 {
 	const struct block_columns values = {
-		.layout = BLOCK_LAYOUT_RUNS,
 		.row_count = columns->row_count,
 		.series_count = columns->series_count,
 		.key_count = columns->stack_count,
-		.run_count = columns->stack_count,
-		.firsts = firsts,
-		.keys = order,
+		.run_count = runs->count,
+		.firsts = runs->firsts,
+		.keys = keys,
 		.values = columns->values,
 	};
 
-	block_presence_encode(columns->profile_count, columns->stack_count, firsts,
-	                      columns->profiles, out);
 	block_values_encode(&values, spare, out);
 	if (columns->span_ids)
 		put_ids(columns->span_ids, sizeof(*columns->span_ids), columns->row_count, spare,
@@ -81,24 +78,62 @@ static void put_rows(const struct block_detail_columns *columns, const uint32_t 
 		put_ids(columns->trace_ids, TRACE_ID_SIZE, columns->row_count, spare, out);
 }
 
-void block_detail_encode(const struct block_detail_columns *columns, struct strbuf *out)
+/* The stack of each run. */
+static uint32_t *keys_of(const struct block_runs *runs, const uint32_t *order, uint32_t stack_count,
+                         struct arena *arena)
 {
-	const size_t stacks = (size_t)columns->stack_count + 1;
-	CLEANUP(mem_freep) uint32_t *order = mem_zalloc(stacks, sizeof(*order));
-	CLEANUP(mem_freep) uint32_t *firsts = mem_zalloc(stacks, sizeof(*firsts));
-	CLEANUP(mem_freep)
-	int64_t *spare = mem_zalloc((size_t)columns->row_count + 1, sizeof(*spare));
+	uint32_t *keys = arena_array_raw(arena, runs->count, sizeof(*keys));
 
-	wire_put_varint(out, columns->profile_count);
-	wire_put_varint(out, columns->series_count);
-	wire_put_varint(out, columns->stack_count);
-	wire_put_varint(out, columns->row_count);
-	wire_put_varint(out, (columns->span_ids ? HAS_SPANS : 0) |
-	                             (columns->trace_ids ? HAS_TRACES : 0));
+	for (uint32_t place = 0; keys && place < stack_count; place++)
+		for (uint32_t i = runs->of_lists[place]; i < runs->of_lists[place + 1]; i++)
+			keys[i] = order[place];
+	return keys;
+}
+
+static void put_head(const struct block_detail_columns *columns, uint32_t run_count,
+                     struct strbuf *out)
+{
+	const uint64_t head[] = {
+		columns->groups.firsts[columns->groups.count],
+		columns->groups.count,
+		columns->series_count,
+		columns->stack_count,
+		run_count,
+		columns->row_count,
+		(columns->span_ids ? HAS_SPANS : 0) | (columns->trace_ids ? HAS_TRACES : 0),
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(head); i++)
+		wire_put_varint(out, head[i]);
+	block_index_encode_sizes(columns->groups.firsts, columns->groups.count, out);
 	block_index_encode(columns->stacks, columns->stack_count, out);
 	block_index_encode(columns->row_counts, columns->stack_count, out);
-	block_detail_order(columns->row_counts, columns->stack_count, order, firsts);
-	put_rows(columns, order, firsts, spare, out);
+}
+
+int block_detail_encode(const struct block_detail_columns *columns, struct arena *scratch,
+                        struct strbuf *out, struct error *err)
+{
+	const uint32_t stacks = columns->stack_count;
+	uint32_t *order = arena_array_raw(scratch, stacks, sizeof(*order));
+	uint32_t *firsts = arena_array_raw(scratch, (size_t)stacks + 1, sizeof(*firsts));
+	int64_t *spare = arena_array_raw(scratch, columns->row_count, sizeof(*spare));
+	struct block_runs runs;
+	uint32_t *keys;
+
+	if (!order || !firsts || !spare)
+		return arena_error(scratch, err);
+	block_detail_order(columns->row_counts, stacks, order, firsts);
+	if (block_runs_make(&columns->groups, stacks, firsts, columns->profiles, scratch, &runs,
+	                    err) < 0)
+		return -1;
+	keys = keys_of(&runs, order, stacks, scratch);
+	if (!keys)
+		return arena_error(scratch, err);
+	put_head(columns, runs.count, out);
+	block_presence_encode(columns->groups.firsts[columns->groups.count], stacks, firsts,
+	                      columns->profiles, out);
+	put_values(columns, &runs, keys, spare, out);
+	return 0;
 }
 
 /* ---- decoding ---- */
@@ -139,15 +174,29 @@ static int decode_stacks(struct byte_cursor *cursor, struct arena *arena,
 	return 0;
 }
 
-static int decode_rows(struct byte_cursor *cursor, uint64_t flags, struct arena *arena,
-                       struct block_detail *detail, struct error *err)
+/* Steps and factors of runs need to know where runs begin. */
+static bool needs_runs(const struct block_values *values)
 {
-	const struct block_shape shape = { BLOCK_LAYOUT_RUNS, detail->row_count,
-		                           detail->series_count, detail->stack_count };
+	for (uint32_t i = 0; i < values->shape.series_count; i++)
+		if (values->columns[i].coding != BLOCK_CODING_NUMBERS &&
+		    values->columns[i].coding != BLOCK_CODING_MULTIPLE)
+			return true;
+	return false;
+}
+
+static int decode_rows(struct byte_cursor *cursor, uint32_t run_count, uint64_t flags,
+                       struct arena *arena, struct block_detail *detail, struct error *err)
+{
+	const struct block_shape shape = { detail->row_count, detail->series_count,
+		                           detail->stack_count, run_count };
 
 	if (block_presence_decode(cursor, detail->profile_count, detail->stack_count,
 	                          detail->firsts, arena, &detail->presence, err) < 0 ||
 	    block_values_decode(cursor, &shape, arena, &detail->values, err) < 0)
+		return -1;
+	if (needs_runs(&detail->values) &&
+	    block_runs_find(&detail->groups, &detail->presence, run_count, arena, &detail->runs,
+	                    err) < 0)
 		return -1;
 	if (flags & HAS_SPANS)
 		detail->spans = byte_cursor_text(cursor);
@@ -156,13 +205,27 @@ static int decode_rows(struct byte_cursor *cursor, uint64_t flags, struct arena 
 	return byte_cursor_done(cursor) ? 0 : damaged(err, "bytes behind the columns");
 }
 
+static int decode_groups(struct byte_cursor *cursor, uint32_t count, struct arena *arena,
+                         struct block_detail *detail, struct error *err)
+{
+	uint32_t *firsts;
+
+	if (block_index_decode_firsts(cursor, count, detail->profile_count, arena, &firsts, err) <
+	    0)
+		return -1;
+	detail->groups = (struct block_groups){ count, firsts };
+	return 0;
+}
+
 int block_detail_decode(struct str payload, struct arena *arena, struct block_detail *out,
                         struct error *err)
 {
 	struct byte_cursor cursor = byte_cursor(payload);
 	const uint64_t profiles = byte_cursor_number(&cursor);
+	const uint64_t groups = byte_cursor_number(&cursor);
 	const uint64_t series = byte_cursor_number(&cursor);
 	const uint64_t stacks = byte_cursor_number(&cursor);
+	const uint64_t runs = byte_cursor_number(&cursor);
 	const uint64_t rows = byte_cursor_number(&cursor);
 	const uint64_t flags = byte_cursor_number(&cursor);
 	struct block_detail detail = {
@@ -172,22 +235,40 @@ int block_detail_decode(struct str payload, struct arena *arena, struct block_de
 		.row_count = (uint32_t)rows,
 	};
 
-	/* a stack has a row, and eight rows take a byte: what is allocated is bounded */
-	if (cursor.failed || profiles > BLOCK_PROFILES_MAX || series > SAMPLE_SERIES_MAX ||
-	    stacks > rows || rows > 8 * payload.length || rows > UINT32_MAX ||
-	    flags > (HAS_SPANS | HAS_TRACES))
+	if (cursor.failed || profiles > BLOCK_PROFILES_MAX || groups > profiles ||
+	    series > SAMPLE_SERIES_MAX || stacks > runs || runs > rows ||
+	    !block_may_have_rows(rows, payload.length) || flags > (HAS_SPANS | HAS_TRACES))
 		return damaged(err, "counts");
-	if (decode_stacks(&cursor, arena, &detail, err) < 0 ||
-	    decode_rows(&cursor, flags, arena, &detail, err) < 0)
+	if (decode_groups(&cursor, (uint32_t)groups, arena, &detail, err) < 0 ||
+	    decode_stacks(&cursor, arena, &detail, err) < 0 ||
+	    decode_rows(&cursor, (uint32_t)runs, flags, arena, &detail, err) < 0)
 		return -1;
 	*out = detail;
 	return 0;
 }
 
+void block_detail_values(const struct block_detail *detail, const struct block_series *series,
+                         uint32_t place, int64_t *out)
+{
+	const uint32_t first = detail->firsts[place];
+	const uint32_t key = detail->order[place];
+
+	if (block_series_is_plain(series)) {
+		block_series_read(series, first, detail->firsts[place + 1] - first, key, 0, out);
+		return;
+	}
+	for (uint32_t run = detail->runs.of_lists[place]; run < detail->runs.of_lists[place + 1];
+	     run++) {
+		const uint32_t from = detail->runs.firsts[run];
+
+		block_series_read(series, from, detail->runs.firsts[run + 1] - from, key, run,
+		                  out + (from - first));
+	}
+}
+
 /* ---- adding ---- */
 
 #define FEW_SPANS 16 /* whose ends are looked up in a bitmap rather than each member; a guess */
-#define WORDS_MAX (BLOCK_PROFILES_MAX / 64)
 
 /* Some profiles of one series, and room for the rows of one stack. */
 struct cut {
@@ -195,45 +276,18 @@ struct cut {
 	const struct block_series *series;
 	const struct block_span *spans;
 	size_t span_count;
+	bool is_plain;   /* the series is */
 	uint8_t *inside; /* of each profile: 0xff when a span has it, else 0 */
 	uint8_t *mask;   /* of each row of a run */
-	int64_t *values; /* likewise, when the column has steps */
+	int64_t *values; /* likewise, when the column is not plain */
 };
 
-/* Members of a bitmap below a place. */
-struct ranks {
-	const uint8_t *bitmap;
-	size_t size;
-	uint32_t before[WORDS_MAX + 1]; /* below each word */
-};
-
-static void ranks_init(struct ranks *ranks, const uint8_t *bitmap, uint32_t universe)
-{
-	ranks->bitmap = bitmap;
-	ranks->size = block_bitmap_size(universe);
-	ranks->before[0] = 0;
-	for (size_t word = 0; word * 8 < ranks->size; word++)
-		ranks->before[word + 1] = ranks->before[word] +
-		                          block_bits(block_bitmap_word(bitmap, ranks->size, word));
-}
-
-static uint32_t ranks_below(const struct ranks *ranks, uint32_t place)
-{
-	const uint32_t word = place / 64;
-	const uint64_t below = (UINT64_C(1) << place % 64) - 1;
-
-	if (below == 0)
-		return ranks->before[word];
-	return ranks->before[word] +
-	       block_bits(block_bitmap_word(ranks->bitmap, ranks->size, word) & below);
-}
-
-/* Rows [from, end) of a run: their sum, before the factor. */
+/* The sum of rows [from, end) of a stack. */
 static uint64_t sum_range(const struct cut *cut, uint32_t first, uint32_t from, uint32_t end)
 {
 	uint64_t sum = 0;
 
-	if (cut->series->coding == BLOCK_CODING_NUMBERS)
+	if (cut->is_plain)
 		return block_numbers_sum(&cut->series->numbers, first + from, end - from);
 	for (uint32_t i = from; i < end; i++)
 		sum += (uint64_t)cut->values[i];
@@ -242,13 +296,13 @@ static uint64_t sum_range(const struct cut *cut, uint32_t first, uint32_t from, 
 
 static uint64_t sum_ranges(const struct cut *cut, uint32_t first, const uint8_t *bitmap)
 {
-	struct ranks ranks;
+	struct block_ranks ranks;
 	uint64_t sum = 0;
 
-	ranks_init(&ranks, bitmap, cut->detail->profile_count);
+	block_ranks_init(&ranks, bitmap, cut->detail->profile_count);
 	for (size_t i = 0; i < cut->span_count; i++)
-		sum += sum_range(cut, first, ranks_below(&ranks, cut->spans[i].first),
-		                 ranks_below(&ranks, cut->spans[i].end));
+		sum += sum_range(cut, first, block_ranks_below(&ranks, cut->spans[i].first),
+		                 block_ranks_below(&ranks, cut->spans[i].end));
 	return sum;
 }
 
@@ -265,42 +319,32 @@ static void mask_bitmap(const struct cut *cut, const uint8_t *bitmap)
 	}
 }
 
-static void mask_gaps(const struct cut *cut, const uint8_t *gaps, uint32_t count)
-{
-	uint32_t end = 0;
-
-	for (uint32_t i = 0; i < count; i++) {
-		end += block_gap_read(&gaps);
-		cut->mask[i] = cut->inside[end - 1];
-	}
-}
-
 static uint64_t sum_masked(const struct cut *cut, uint32_t first, uint32_t count)
 {
 	uint64_t sum = 0;
 
-	if (cut->series->coding == BLOCK_CODING_NUMBERS)
+	if (cut->is_plain)
 		return block_numbers_sum_masked(&cut->series->numbers, first, count, cut->mask);
 	for (uint32_t i = 0; i < count; i++)
 		sum += (uint64_t)cut->values[i] & -(uint64_t)(cut->mask[i] & 1);
 	return sum;
 }
 
-/* The sum of the rows that a stack has in the cut, before the factor. */
+/* The sum of the rows that a stack has in the cut; of a plain one before its factor. */
 static uint64_t sum_stack(const struct cut *cut, uint32_t place)
 {
 	const struct block_list *list = &cut->detail->presence.lists[place];
 	const uint32_t first = cut->detail->firsts[place];
 	const uint32_t count = cut->detail->firsts[place + 1] - first;
 
-	if (cut->series->coding != BLOCK_CODING_NUMBERS)
-		block_series_base(cut->series, first, count, cut->values);
+	if (!cut->is_plain)
+		block_detail_values(cut->detail, cut->series, place, cut->values);
 	if (list->bitmap && cut->span_count <= FEW_SPANS)
 		return sum_ranges(cut, first, list->bitmap);
 	if (list->bitmap)
 		mask_bitmap(cut, list->bitmap);
-	else
-		mask_gaps(cut, list->gaps, count);
+	for (uint32_t i = 0; !list->bitmap && i < count; i++)
+		cut->mask[i] = cut->inside[list->members[i]];
 	return sum_masked(cut, first, count);
 }
 
@@ -326,7 +370,7 @@ int block_detail_add(const struct block_detail *detail, uint32_t series,
 {
 	const uint32_t longest = detail->stack_count > 0 ? detail->firsts[1] : 0;
 	struct block_series opened;
-	const struct cut cut = {
+	struct cut cut = {
 		.detail = detail,
 		.series = &opened,
 		.spans = spans,
@@ -343,10 +387,13 @@ int block_detail_add(const struct block_detail *detail, uint32_t series,
 		return damaged(err, "spans of profiles that are not there");
 	if (block_values_open(&detail->values, series, arena, &opened, err) < 0)
 		return -1;
+	cut.is_plain = block_series_is_plain(&opened);
 	for (uint32_t place = 0; place < detail->stack_count; place++) {
 		const uint32_t index = detail->order[place];
-		const uint64_t sum = sum_stack(&cut, place) * block_series_factor(&opened, index);
+		uint64_t sum = sum_stack(&cut, place);
 
+		if (cut.is_plain)
+			sum *= block_series_factor(&opened, index, 0);
 		if (sum != 0)
 			accumulator_add(accumulator, detail->stacks[index], (int64_t)sum);
 	}

@@ -3,8 +3,8 @@
  *
  * Shape    rows stand by stack, the most frequent first, then by profile; so that a part
  *          of the profiles is summed up by stack without sorting, and neighbours are alike.
- *          A stack's profiles are a bitmap or gaps, whichever is shorter. Spans and traces
- *          are there when any row has one.
+ *          What a stack has in a group is a run: levels and sizes belong to a process. Spans
+ *          and traces are there when any row has one.
  * Errors   ERROR_CORRUPT for bytes that block_detail_encode() did not write; arena_error()
  *          when the arena is full. What is allocated is bounded by the payload's size.
  * Threads  none; what was decoded may be read by many.
@@ -18,12 +18,13 @@
 #include "storage/accumulator.h"
 #include "storage/block.h"
 #include "storage/block_presence.h"
+#include "storage/block_runs.h"
 #include "storage/block_values.h"
 #include "storage/sample_page.h"
 
 /* What is encoded. Rows stand by stack in the order of block_detail_order(). */
 struct block_detail_columns {
-	uint32_t profile_count;
+	struct block_groups groups;
 	uint32_t series_count;
 	uint32_t row_count;
 	uint32_t stack_count;
@@ -42,21 +43,24 @@ struct block_detail_columns {
 void block_detail_order(const uint32_t *row_counts, uint32_t stack_count, uint32_t *order,
                         uint32_t *firsts);
 
-/* Appends the payload. */
-void block_detail_encode(const struct block_detail_columns *columns, struct strbuf *out);
+/* Appends the payload. `scratch` is full: arena_error(). */
+int block_detail_encode(const struct block_detail_columns *columns, struct arena *scratch,
+                        struct strbuf *out, struct error *err);
 
 struct block_detail {
 	uint32_t profile_count;
 	uint32_t series_count;
 	uint32_t row_count;
 	uint32_t stack_count;
+	struct block_groups groups;     /* as heads have them */
 	uint32_t largest_stack;         /* 0 when there are none */
 	const uint32_t *stacks;         /* ascending */
 	const uint32_t *order;          /* indexes into stacks, most rows first */
 	const uint32_t *firsts;         /* stack_count + 1: first row of each place in `order` */
 	struct block_presence presence; /* of profiles, a list each place in `order` */
 	struct block_values values;
-	struct str spans; /* not decoded; NULL data: no row has one */
+	struct block_runs runs; /* empty where no column needs them */
+	struct str spans;       /* not decoded; NULL data: no row has one */
 	struct str traces;
 };
 
@@ -70,3 +74,7 @@ int block_detail_decode(struct str payload, struct arena *arena, struct block_de
 int block_detail_add(const struct block_detail *detail, uint32_t series,
                      const struct block_span *spans, size_t span_count, struct arena *arena,
                      struct accumulator *accumulator, struct error *err);
+
+/* The values of all rows of the stack at a place in the order. */
+void block_detail_values(const struct block_detail *detail, const struct block_series *series,
+                         uint32_t place, int64_t *out);

@@ -19,7 +19,6 @@ static void put_totals(const struct block_heads_columns *columns, int64_t *spare
 	const uint32_t firsts[] = { 0, count };
 	const uint32_t key = 0;
 	const struct block_columns totals = {
-		.layout = BLOCK_LAYOUT_RUNS,
 		.row_count = count,
 		.series_count = columns->series_count,
 		.key_count = 1,
@@ -73,9 +72,8 @@ static int check_order(const struct block_heads *heads, struct error *err)
 static int decode_columns(struct byte_cursor *cursor, struct arena *arena,
                           struct block_heads *heads, struct error *err)
 {
-	const struct block_shape one = { BLOCK_LAYOUT_RUNS, heads->profile_count, 1, 1 };
-	const struct block_shape all = { BLOCK_LAYOUT_RUNS, heads->profile_count,
-		                         heads->series_count, 1 };
+	const struct block_shape one = { heads->profile_count, 1, 1, 1 };
+	const struct block_shape all = { heads->profile_count, heads->series_count, 1, 1 };
 	uint32_t *groups;
 	uint32_t *firsts;
 	int64_t *times;
@@ -132,7 +130,7 @@ static int read_all(const struct block_heads *heads, const struct block_values *
 		return arena_error(arena, err);
 	if (block_values_open(values, column, arena, &series, err) < 0)
 		return -1;
-	block_series_run(&series, 0, heads->profile_count, 0, all);
+	block_series_read(&series, 0, heads->profile_count, 0, 0, all);
 	*out = all;
 	return 0;
 }

@@ -5,8 +5,7 @@
 
 #include "base/wire.h"
 
-#define WIDTH_MAX 8
-#define STRIDE    64 /* numbers that are spread over the planes at once */
+#define WIDTH_MAX BLOCK_NUMBERS_WIDTH_MAX
 
 /* ---- measuring ---- */
 
@@ -101,69 +100,82 @@ struct block_numbers_plan block_numbers_measure(const int64_t *numbers, size_t c
 
 /* ---- writing ---- */
 
-/* Spreads up to STRIDE numbers over planes that have `pitch` bytes. */
-static void spread(const int64_t *numbers, size_t count, const struct block_numbers_plan *plan,
-                   uint8_t *planes, size_t pitch)
+/* What stands for a number. */
+static uint64_t above_least(int64_t number, const struct block_numbers_plan *plan)
 {
-	uint64_t above[STRIDE];
+	const uint64_t above = (uint64_t)number - (uint64_t)plan->least;
 
+	return plan->scale == 1 ? above : above / plan->scale;
+}
+
+static void put_plane(const int64_t *numbers, size_t count, const struct block_numbers_plan *plan,
+                      unsigned shift, struct strbuf *out)
+{
+	uint8_t *plane;
+
+	while (count > 0 && (above_least(numbers[count - 1], plan) >> shift & 0xff) == 0)
+		count--;
+	wire_put_varint(out, count);
+	plane = (uint8_t *)strbuf_reserve(out, count);
+	if (!plane)
+		return;
 	for (size_t i = 0; i < count; i++)
-		above[i] = (uint64_t)numbers[i] - (uint64_t)plan->least;
-	if (plan->scale != 1)
-		for (size_t i = 0; i < count; i++)
-			above[i] /= plan->scale;
-	for (unsigned plane = 0; plane < plan->width; plane++)
-		for (size_t i = 0; i < count; i++)
-			planes[plane * pitch + i] = (uint8_t)(above[i] >> 8 * plane);
+		plane[i] = (uint8_t)(above_least(numbers[i], plan) >> shift);
+	strbuf_advance(out, count);
 }
 
 void block_numbers_encode(const int64_t *numbers, size_t count,
                           const struct block_numbers_plan *plan, struct strbuf *out)
 {
-	uint8_t *planes;
-
 	wire_put_varint(out, zigzag_encode(plan->least));
 	strbuf_add_byte(out, (char)plan->width);
-	if (plan->width == 0)
-		return;
-	wire_put_varint(out, plan->scale);
-	planes = (uint8_t *)strbuf_reserve(out, plan->width * count);
-	if (!planes)
-		return;
-	for (size_t i = 0; i < count; i += STRIDE)
-		spread(numbers + i, count - i < STRIDE ? count - i : STRIDE, plan, planes + i,
-		       count);
-	strbuf_advance(out, plan->width * count);
+	if (plan->width > 0)
+		wire_put_varint(out, plan->scale);
+	for (unsigned shift = 0; shift < 8 * plan->width; shift += 8)
+		put_plane(numbers, count, plan, shift, out);
 }
 
 /* ---- reading ---- */
 
 bool block_numbers_decode(struct byte_cursor *cursor, size_t count, struct block_numbers *out)
 {
-	const int64_t least = byte_cursor_signed(cursor);
+	struct block_numbers numbers = { .count = count, .least = byte_cursor_signed(cursor) };
 	const uint64_t width = byte_cursor_number(cursor);
-	const uint64_t scale = width > 0 ? byte_cursor_number(cursor) : 1;
-	struct str planes;
 
-	if (cursor->failed || width > WIDTH_MAX ||
-	    (width > 0 && count > byte_cursor_left(cursor) / width))
+	if (width > WIDTH_MAX)
 		return false;
-	planes = byte_cursor_run(cursor, width * count);
-	*out = (struct block_numbers){ count, least, scale, (unsigned)width,
-		                       (const uint8_t *)planes.data };
-	return !cursor->failed;
+	numbers.width = (unsigned)width;
+	numbers.scale = width > 0 ? byte_cursor_number(cursor) : 1;
+	for (unsigned plane = 0; plane < width; plane++) {
+		numbers.planes[plane] = byte_cursor_text(cursor);
+		if (numbers.planes[plane].length > count)
+			return false;
+	}
+	if (cursor->failed)
+		return false;
+	*out = numbers;
+	return true;
+}
+
+/* The part of a plane that has bytes of numbers [first, first + count). */
+static struct str part_of(struct str plane, size_t first, size_t count)
+{
+	return str_first(str_skip(plane, first), count);
 }
 
 static void unpack(const struct block_numbers *numbers, size_t first, size_t count, int64_t *out)
 {
-	const uint8_t *plane = numbers->planes + first;
+	const struct str low = part_of(numbers->planes[0], first, count);
 
-	for (size_t i = 0; i < count; i++)
-		out[i] = plane[i];
-	for (unsigned shift = 8; shift < 8 * numbers->width; shift += 8) {
-		plane += numbers->count;
-		for (size_t i = 0; i < count; i++)
-			out[i] |= (int64_t)((uint64_t)plane[i] << shift);
+	for (size_t i = 0; i < low.length; i++)
+		out[i] = (uint8_t)low.data[i];
+	for (size_t i = low.length; i < count; i++)
+		out[i] = 0;
+	for (unsigned plane = 1; plane < numbers->width; plane++) {
+		const struct str part = part_of(numbers->planes[plane], first, count);
+
+		for (size_t i = 0; i < part.length; i++)
+			out[i] |= (int64_t)((uint64_t)(uint8_t)part.data[i] << 8 * plane);
 	}
 }
 
@@ -233,11 +245,13 @@ static inline uint64_t sum_bytes(const uint8_t *bytes, const uint8_t *mask, size
 static inline uint64_t sum_planes(const struct block_numbers *numbers, size_t first, size_t count,
                                   const uint8_t *mask)
 {
-	const uint8_t *plane = numbers->planes + first; /* not NULL: a view of what was read */
 	uint64_t sum = 0;
 
-	for (unsigned shift = 0; shift < 8 * numbers->width; shift += 8, plane += numbers->count)
-		sum += sum_bytes(plane, mask, count) << shift;
+	for (unsigned plane = 0; plane < numbers->width; plane++) {
+		const struct str part = part_of(numbers->planes[plane], first, count);
+
+		sum += sum_bytes((const uint8_t *)part.data, mask, part.length) << 8 * plane;
+	}
 	return sum * numbers->scale;
 }
 

@@ -2,9 +2,9 @@
  * A column of 64-bit numbers, packed by bytes.
  *
  * Shape    every number is least + scale * n. The n take as many bytes as the largest of
- *          them needs and stand plane by plane: all low bytes, then all next ones. Any
- *          range is read without what is before it and without branches, and zstd packs
- *          a plane of zeros to nothing. All of int64 survives: arithmetic wraps.
+ *          them needs and stand plane by plane: all low bytes, then all next ones, each
+ *          plane without the zeros at its end. Any range is read without what is before
+ *          it and without branches. All of int64 survives: arithmetic wraps.
  * Threads  any.
  * Source   docs/formats/store.md, "Block bodies"
  */
@@ -17,12 +17,14 @@
 #include "base/strbuf.h"
 #include "storage/byte_cursor.h"
 
+#define BLOCK_NUMBERS_WIDTH_MAX 8
+
 struct block_numbers {
 	size_t count;
 	int64_t least;
 	uint64_t scale;
-	unsigned width;        /* bytes of each; 0: all are `least` */
-	const uint8_t *planes; /* width * count */
+	unsigned width;                             /* bytes of each; 0: all are `least` */
+	struct str planes[BLOCK_NUMBERS_WIDTH_MAX]; /* at most `count` bytes each */
 };
 
 /* How a column would be packed. `bits` is its estimated size behind zstd: its entropy. */

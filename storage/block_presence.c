@@ -1,32 +1,30 @@
 #include "storage/block_presence.h"
 
 #include "base/mem.h"
-#include "base/wire.h"
+#include "storage/block_numbers.h"
+
+#define SOME_GAPS 256 /* that are read at once */
 
 /*
  * Flags, a bit a list: 1, it is a bitmap. Then all bitmaps, then all gaps. A bitmap has a
- * bit a member, low bits first. The first gap counts from -1, so that only a member that
- * is there again has 0.
+ * bit a member, low bits first. The first gap of a list counts from -1, so that only a
+ * member that is there again has 0.
  */
 
-static uint64_t gap_before(const uint32_t *members, uint32_t first, uint32_t i)
+static int64_t gap_before(const uint32_t *members, uint32_t first, uint32_t i)
 {
-	return i == first ? (uint64_t)members[i] + 1 : members[i] - members[i - 1];
+	return i == first ? (int64_t)members[i] + 1 : members[i] - members[i - 1];
 }
 
-/* Whether a list has no member twice and is shorter as a bitmap than as gaps. */
+/* Whether a list has no member twice and is shorter as a bitmap than as bytes of gaps. */
 static bool is_bitmap(uint32_t universe, const uint32_t *members, uint32_t first, uint32_t end)
 {
-	size_t length = 0;
-
-	for (uint32_t i = first; i < end; i++) {
-		const uint64_t gap = gap_before(members, first, i);
-
-		if (gap == 0)
+	if (end - first <= block_bitmap_size(universe))
+		return false;
+	for (uint32_t i = first + 1; i < end; i++)
+		if (members[i] == members[i - 1])
 			return false;
-		length += varint_length(gap);
-	}
-	return block_bitmap_size(universe) < length;
+	return true;
 }
 
 static bool is_flagged(const uint8_t *flags, uint32_t list)
@@ -48,10 +46,27 @@ static void put_bitmap(uint32_t universe, const uint32_t *members, uint32_t firs
 	strbuf_advance(out, size);
 }
 
-static void put_gaps(const uint32_t *members, uint32_t first, uint32_t end, struct strbuf *out)
+/* Fills the gaps of lists that are no bitmaps. Returns how many there are. */
+static size_t make_gaps(uint32_t list_count, const uint8_t *flags, const uint32_t *firsts,
+                        const uint32_t *members, int64_t *gaps)
 {
-	for (uint32_t i = first; i < end; i++)
-		wire_put_varint(out, gap_before(members, first, i));
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < list_count; i++)
+		for (uint32_t j = firsts[i]; !is_flagged(flags, i) && j < firsts[i + 1]; j++)
+			gaps[count++] = gap_before(members, firsts[i], j);
+	return count;
+}
+
+static void put_gaps(uint32_t list_count, const uint8_t *flags, const uint32_t *firsts,
+                     const uint32_t *members, struct strbuf *out)
+{
+	CLEANUP(mem_freep)
+	int64_t *gaps = mem_resize(NULL, (size_t)firsts[list_count] + 1, sizeof(*gaps));
+	const size_t count = make_gaps(list_count, flags, firsts, members, gaps);
+	const struct block_numbers_plan plan = block_numbers_measure(gaps, count);
+
+	block_numbers_encode(gaps, count, &plan, out);
 }
 
 void block_presence_encode(uint32_t universe, uint32_t list_count, const uint32_t *firsts,
@@ -67,9 +82,7 @@ void block_presence_encode(uint32_t universe, uint32_t list_count, const uint32_
 	for (uint32_t i = 0; i < list_count; i++)
 		if (is_flagged(flags, i))
 			put_bitmap(universe, members, firsts[i], firsts[i + 1], out);
-	for (uint32_t i = 0; i < list_count; i++)
-		if (!is_flagged(flags, i))
-			put_gaps(members, firsts[i], firsts[i + 1], out);
+	put_gaps(list_count, flags, firsts, members, out);
 }
 
 /* ---- decoding ---- */
@@ -90,44 +103,72 @@ static bool check_bitmap(struct str bitmap, uint32_t universe, uint32_t count)
 	return found == count && (universe % 8 == 0 || bytes[universe / 8] >> universe % 8 == 0);
 }
 
-/* Whether `count` gaps follow that stay within the universe. */
-static bool check_gaps(struct byte_cursor *cursor, uint32_t universe, uint32_t count)
-{
-	uint64_t end = 0; /* one past the last member */
-
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t gap;
-
-		if (!varint_read(&cursor->at, cursor->end, &gap) || gap > universe - end ||
-		    (gap == 0 && i == 0))
-			return false;
-		end += gap;
-	}
-	return true;
-}
-
-static int decode_lists(struct byte_cursor *cursor, const struct block_presence *presence,
-                        const uint8_t *flags, struct block_list *lists, struct error *err)
+static int decode_bitmaps(struct byte_cursor *cursor, const struct block_presence *presence,
+                          const uint8_t *flags, struct block_list *lists, struct error *err)
 {
 	const size_t size = block_bitmap_size(presence->universe);
 
 	for (uint32_t i = 0; i < presence->list_count; i++) {
 		struct str bitmap;
 
+		lists[i] = (struct block_list){ 0 };
 		if (!is_flagged(flags, i))
 			continue;
 		bitmap = byte_cursor_run(cursor, size);
 		if (cursor->failed || size == 0 ||
 		    !check_bitmap(bitmap, presence->universe, block_presence_count(presence, i)))
 			return damaged(err, "a bitmap");
-		lists[i] = (struct block_list){ (const uint8_t *)bitmap.data, NULL };
+		lists[i].bitmap = (const uint8_t *)bitmap.data;
 	}
+	return 0;
+}
+
+/* Members by their gaps, in place. False when they leave the universe. */
+static bool follow_gaps(const struct block_numbers *gaps, size_t first, uint32_t count,
+                        uint32_t universe, uint32_t *members)
+{
+	int64_t some[SOME_GAPS];
+	uint64_t end = 0; /* one past the last member */
+	uint64_t wrong = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const uint32_t left = count - i;
+
+		if (i % SOME_GAPS == 0)
+			block_numbers_read(gaps, first + i, left < SOME_GAPS ? left : SOME_GAPS,
+			                   some);
+		end += (uint64_t)some[i % SOME_GAPS];
+		wrong |= (uint64_t)some[i % SOME_GAPS] | (universe - end);
+		members[i] = (uint32_t)end - 1;
+	}
+	/* gaps and what is left of the universe stay below 2^32, or a high bit shows */
+	return wrong >> 32 == 0 && (count == 0 || members[0] != UINT32_MAX);
+}
+
+static int decode_gaps(struct byte_cursor *cursor, const struct block_presence *presence,
+                       struct block_list *lists, struct arena *arena, struct error *err)
+{
+	struct block_numbers gaps;
+	size_t count = 0;
+	uint32_t *members;
+
+	for (uint32_t i = 0; i < presence->list_count; i++)
+		count += lists[i].bitmap ? 0 : block_presence_count(presence, i);
+	if (!block_numbers_decode(cursor, count, &gaps))
+		return damaged(err, "gaps are cut");
+	members = arena_array_raw(arena, count, sizeof(*members));
+	if (!members)
+		return arena_error(arena, err);
+	count = 0;
 	for (uint32_t i = 0; i < presence->list_count; i++) {
-		if (is_flagged(flags, i))
+		const uint32_t own = block_presence_count(presence, i);
+
+		if (lists[i].bitmap)
 			continue;
-		lists[i] = (struct block_list){ NULL, cursor->at };
-		if (!check_gaps(cursor, presence->universe, block_presence_count(presence, i)))
-			return damaged(err, "gaps");
+		if (!follow_gaps(&gaps, count, own, presence->universe, members + count))
+			return damaged(err, "a gap");
+		lists[i].members = members + count;
+		count += own;
 	}
 	return 0;
 }
@@ -145,7 +186,8 @@ int block_presence_decode(struct byte_cursor *cursor, uint32_t universe, uint32_
 	lists = arena_array_raw(arena, list_count, sizeof(*lists));
 	if (!lists)
 		return arena_error(arena, err);
-	if (decode_lists(cursor, &presence, (const uint8_t *)flags.data, lists, err) < 0)
+	if (decode_bitmaps(cursor, &presence, (const uint8_t *)flags.data, lists, err) < 0 ||
+	    decode_gaps(cursor, &presence, lists, arena, err) < 0)
 		return -1;
 	presence.lists = lists;
 	*out = presence;
@@ -166,16 +208,20 @@ static void bitmap_members(const uint8_t *bitmap, uint32_t universe, uint32_t *o
 
 void block_presence_members(const struct block_presence *presence, uint32_t list, uint32_t *out)
 {
-	const uint8_t *at = presence->lists[list].gaps;
-	const uint32_t count = block_presence_count(presence, list);
-	uint32_t end = 0;
+	const struct block_list *own = &presence->lists[list];
 
-	if (presence->lists[list].bitmap) {
-		bitmap_members(presence->lists[list].bitmap, presence->universe, out);
-		return;
-	}
-	for (uint32_t i = 0; i < count; i++) {
-		end += block_gap_read(&at);
-		out[i] = end - 1;
-	}
+	if (own->bitmap)
+		bitmap_members(own->bitmap, presence->universe, out);
+	else if (block_presence_count(presence, list) > 0)
+		memcpy(out, own->members, block_presence_count(presence, list) * sizeof(*out));
+}
+
+void block_ranks_init(struct block_ranks *ranks, const uint8_t *bitmap, uint32_t universe)
+{
+	ranks->bitmap = bitmap;
+	ranks->size = block_bitmap_size(universe);
+	ranks->before[0] = 0;
+	for (size_t word = 0; word * 8 < ranks->size; word++)
+		ranks->before[word + 1] = ranks->before[word] +
+		                          block_bits(block_bitmap_word(bitmap, ranks->size, word));
 }

@@ -1,9 +1,12 @@
 /*
  * Which members of a universe each of many lists has: stacks of groups, profiles of stacks.
  *
- * Shape    a list is a bitmap of the universe or the gaps between its members, whichever
- *          is shorter. Bitmaps stand together, gaps behind them: they pack better apart. A
- *          member that is there twice (rows of two spans) has gap 0 then.
+ * Shape    a list is a bitmap of the universe where every eighth is a member, else the
+ *          gaps between its members. Bitmaps stand together; the gaps of all other lists
+ *          are one column of numbers, which decoding turns into members at once: gaps of
+ *          one and of two bytes alternate where they are long, and a branch for each
+ *          would cost more than all else. A member that is there again (a row of another
+ *          span) has gap 0.
  * Errors   ERROR_CORRUPT for bytes that are no such lists; arena_error() when the arena
  *          is full. After decoding nothing can fail: every member was checked.
  * Threads  none; what was decoded may be read by many.
@@ -14,6 +17,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/strbuf.h"
+#include "storage/block.h"
 #include "storage/byte_cursor.h"
 
 /*
@@ -26,7 +30,7 @@ void block_presence_encode(uint32_t universe, uint32_t list_count, const uint32_
 /* One of both. */
 struct block_list {
 	const uint8_t *bitmap; /* or NULL */
-	const uint8_t *gaps;
+	const uint32_t *members;
 };
 
 struct block_presence {
@@ -76,14 +80,21 @@ static inline uint32_t block_bits(uint64_t bits)
 	return (uint32_t)(bits * UINT64_C(0x0101010101010101) >> 56);
 }
 
-/* ---- gaps ---- */
+/* How many members of a bitmap of at most BLOCK_PROFILES_MAX are below a place. */
+struct block_ranks {
+	const uint8_t *bitmap;
+	size_t size;
+	uint32_t before[BLOCK_PROFILES_MAX / 64 + 1]; /* below each word */
+};
 
-/* The next gap of a list: one past the last member, and so much more. */
-static inline uint32_t block_gap_read(const uint8_t **at)
+void block_ranks_init(struct block_ranks *ranks, const uint8_t *bitmap, uint32_t universe);
+
+static inline uint32_t block_ranks_below(const struct block_ranks *ranks, uint32_t place)
 {
-	uint64_t gap = **at & 0x7f;
+	const uint64_t below = (UINT64_C(1) << place % 64) - 1;
 
-	for (unsigned shift = 7; *(*at)++ & 0x80; shift += 7)
-		gap |= (uint64_t)(**at & 0x7f) << shift;
-	return (uint32_t)gap;
+	if (below == 0)
+		return ranks->before[place / 64];
+	return ranks->before[place / 64] +
+	       block_bits(block_bitmap_word(ranks->bitmap, ranks->size, place / 64) & below);
 }

@@ -132,10 +132,10 @@ static void place_rows(struct filler *filler, uint32_t count)
 	}
 }
 
-static void fill_values(struct filler *filler, uint32_t first, uint32_t count, uint32_t index)
+static void fill_values(struct filler *filler, uint32_t place, uint32_t count)
 {
 	for (size_t i = 0; i < filler->series_count; i++) {
-		block_series_run(&filler->series[i], first, count, index, filler->run);
+		block_detail_values(filler->detail, &filler->series[i], place, filler->run);
 		for (uint32_t j = 0; j < count; j++)
 			if (filler->members[j] != NOWHERE)
 				filler->values[i][filler->members[j]] = filler->run[j];
@@ -162,7 +162,7 @@ static void fill_stack(struct filler *filler, uint32_t index, uint32_t place)
 	for (uint32_t i = 0; i < count; i++)
 		if (filler->members[i] != NOWHERE)
 			filler->stacks[filler->members[i]] = detail->stacks[index];
-	fill_values(filler, first, count, index);
+	fill_values(filler, place, count);
 	if (filler->span_ids)
 		fill_ids(filler->span_ids, sizeof(uint64_t), filler->members, first, count,
 		         filler->out_span_ids);

@@ -20,7 +20,6 @@ void block_sums_encode(const struct block_sums_columns *columns, struct strbuf *
 	const uint32_t most = count > columns->stack_count ? count : columns->stack_count;
 	CLEANUP(mem_freep) int64_t *spare = mem_zalloc((size_t)most + 1, sizeof(*spare));
 	const struct block_columns sums = {
-		.layout = BLOCK_LAYOUT_SINGLE,
 		.row_count = count,
 		.series_count = columns->series_count,
 		.key_count = columns->stack_count,
@@ -50,8 +49,8 @@ static int damaged(struct error *err, const char *what)
 static int decode_columns(struct byte_cursor *cursor, uint32_t entries, struct arena *arena,
                           struct block_sums *sums, struct error *err)
 {
-	const struct block_shape shape = { BLOCK_LAYOUT_SINGLE, entries, sums->series_count,
-		                           sums->stack_count };
+	const struct block_shape shape = { entries, sums->series_count, sums->stack_count,
+		                           entries };
 	uint32_t *stacks;
 	uint32_t *firsts;
 
@@ -82,9 +81,8 @@ int block_sums_decode(struct str payload, struct arena *arena, struct block_sums
 		.stack_count = (uint32_t)stacks,
 	};
 
-	/* a stack has an entry, and eight entries take a byte: what is allocated is bounded */
 	if (cursor.failed || groups > BLOCK_PROFILES_MAX || series > SAMPLE_SERIES_MAX ||
-	    stacks > entries || entries > 8 * payload.length || entries > UINT32_MAX)
+	    stacks > entries || !block_may_have_rows(entries, payload.length))
 		return damaged(err, "counts");
 	if (decode_columns(&cursor, (uint32_t)entries, arena, &sums, err) < 0)
 		return -1;
@@ -99,64 +97,76 @@ int block_sums_decode(struct str payload, struct arena *arena, struct block_sums
 /* The sums of one series, and where they go. */
 struct addition {
 	const uint32_t *stacks;
-	const struct block_series *series;
-	const int64_t *values; /* of the next entry */
+	const int64_t *values;  /* of the next entry */
+	const int64_t *factors; /* by stack, or NULL */
 	struct accumulator *accumulator;
 };
 
 static inline void add_entry(struct addition *addition, uint32_t index)
 {
-	const uint64_t factor = block_series_factor(addition->series, index);
+	uint64_t value = (uint64_t)*addition->values++;
 
-	accumulator_add(addition->accumulator, addition->stacks[index],
-	                (int64_t)((uint64_t)*addition->values++ * factor));
+	if (addition->factors)
+		value *= (uint64_t)addition->factors[index];
+	accumulator_add(addition->accumulator, addition->stacks[index], (int64_t)value);
 }
 
-static void add_bitmap(struct addition *addition, const uint8_t *bitmap, size_t size)
+static void add_bitmap(struct addition addition, const uint8_t *bitmap, size_t size)
 {
 	for (size_t word = 0; word * 8 < size; word++) {
 		uint64_t bits = block_bitmap_word(bitmap, size, word);
 
 		for (; bits != 0; bits &= bits - 1)
-			add_entry(addition,
+			add_entry(&addition,
 			          (uint32_t)(word * 64) + (uint32_t)__builtin_ctzll(bits));
 	}
 }
 
-static void add_gaps(struct addition *addition, const uint8_t *gaps, uint32_t count)
+static void add_members(struct addition addition, const uint32_t *members, uint32_t count)
 {
-	uint32_t end = 0;
+	for (uint32_t i = 0; i < count; i++)
+		add_entry(&addition, members[i]);
+}
 
-	for (uint32_t i = 0; i < count; i++) {
-		end += block_gap_read(&gaps);
-		add_entry(addition, end - 1);
-	}
+/* The values of entries [first, first + count), but for factors by stack. */
+static int64_t *read_values(const struct block_series *series, uint32_t first, uint32_t count,
+                            struct arena *arena)
+{
+	int64_t *values = arena_array_raw(arena, count, sizeof(*values));
+
+	if (!values)
+		return NULL;
+	block_numbers_read(&series->numbers, first, count, values);
+	if (series->by_key || (!series->by_run && series->factor == 1))
+		return values;
+	for (uint32_t i = 0; i < count; i++)
+		values[i] =
+			(int64_t)((uint64_t)values[i] * block_series_factor(series, 0, first + i));
+	return values;
 }
 
 int block_sums_add(const struct block_sums *sums, uint32_t group_index, uint32_t series,
                    struct arena *arena, struct accumulator *accumulator, struct error *err)
 {
 	struct block_series opened;
-	struct addition addition = { sums->stacks, &opened, NULL, accumulator };
+	struct addition addition = { sums->stacks, NULL, NULL, accumulator };
 	const struct block_list *list;
 	uint32_t count;
-	int64_t *values;
 
 	if (group_index >= sums->group_count)
 		return damaged(err, "a group that is not there");
 	assert(sums->stack_count == 0 || accumulator->capacity > sums->largest_stack);
-	count = block_presence_count(&sums->presence, group_index);
 	if (block_values_open(&sums->values, series, arena, &opened, err) < 0)
 		return -1;
-	values = arena_array_raw(arena, count, sizeof(*values));
-	if (!values)
+	count = block_presence_count(&sums->presence, group_index);
+	addition.factors = opened.by_key;
+	addition.values = read_values(&opened, sums->firsts[group_index], count, arena);
+	if (!addition.values)
 		return arena_error(arena, err);
-	block_numbers_read(&opened.numbers, sums->firsts[group_index], count, values);
-	addition.values = values;
 	list = &sums->presence.lists[group_index];
 	if (list->bitmap)
-		add_bitmap(&addition, list->bitmap, block_bitmap_size(sums->stack_count));
+		add_bitmap(addition, list->bitmap, block_bitmap_size(sums->stack_count));
 	else
-		add_gaps(&addition, list->gaps, count);
+		add_members(addition, list->members, count);
 	return 0;
 }

@@ -7,6 +7,11 @@
 
 /* ---- encoding ---- */
 
+static bool is_multiple(enum block_coding coding)
+{
+	return coding == BLOCK_CODING_MULTIPLE || coding == BLOCK_CODING_MULTIPLE_BY_RUN;
+}
+
 static uint32_t run_first(const struct block_columns *columns, uint32_t run)
 {
 	return columns->firsts ? columns->firsts[run] : run;
@@ -32,7 +37,7 @@ static bool run_is_multiple(const int64_t *values, const int64_t *base, uint32_t
 	return true;
 }
 
-/* Gives keys without a factor, whose base is 0 throughout, one that others have. */
+/* Gives factors that are not known, of a base of 0 throughout, one that others have. */
 static void fill_factors(int64_t *factors, uint32_t count)
 {
 	int64_t known = 0;
@@ -43,24 +48,31 @@ static void fill_factors(int64_t *factors, uint32_t count)
 		factors[i] = factors[i] < 0 ? known : factors[i];
 }
 
-/* Whether a series is a multiple of an earlier one, key by key. Fills the factors. */
+/* Of which a multiple has a factor each. */
+static uint32_t factor_count(enum block_coding coding, uint32_t key_count, uint32_t run_count)
+{
+	return coding == BLOCK_CODING_MULTIPLE ? key_count : run_count;
+}
+
+/* Whether a series is such a multiple of an earlier one. Fills the factors. */
 static bool find_factors(const struct block_columns *columns, uint32_t series, uint32_t base,
-                         int64_t *factors)
+                         enum block_coding coding, int64_t *factors)
 {
 	const int64_t *values = columns->values[series];
 	const int64_t *bases = columns->values[base];
+	const uint32_t count = factor_count(coding, columns->key_count, columns->run_count);
 
-	for (uint32_t i = 0; i < columns->key_count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		factors[i] = -1;
 	for (uint32_t run = 0; run < columns->run_count; run++) {
 		const uint32_t first = run_first(columns, run);
+		const uint32_t place = coding == BLOCK_CODING_MULTIPLE ? columns->keys[run] : run;
 
 		if (!run_is_multiple(values + first, bases + first,
-		                     run_first(columns, run + 1) - first,
-		                     &factors[columns->keys[run]]))
+		                     run_first(columns, run + 1) - first, &factors[place]))
 			return false;
 	}
-	fill_factors(factors, columns->key_count);
+	fill_factors(factors, count);
 	return true;
 }
 
@@ -105,6 +117,21 @@ static void try_steps(const struct block_columns *columns, uint32_t series, int6
 	}
 }
 
+/* A multiple of one earlier series. True when it costs nothing but one factor. */
+static bool try_multiple(const struct block_columns *columns, uint32_t series, uint32_t base,
+                         enum block_coding coding, int64_t *spare, struct choice *choice)
+{
+	struct block_numbers_plan plan;
+
+	if (!find_factors(columns, series, base, coding, spare))
+		return false;
+	plan = block_numbers_measure(spare,
+	                             factor_count(coding, columns->key_count, columns->run_count));
+	if (plan.bits < choice->plan.bits)
+		*choice = (struct choice){ coding, base, plan };
+	return plan.bits == 0;
+}
+
 /* A multiple of one of the nearest earlier series that are none themselves. */
 static bool try_multiples(const struct block_columns *columns, uint32_t series,
                           const bool *multiples, int64_t *spare, struct choice *choice)
@@ -112,19 +139,14 @@ static bool try_multiples(const struct block_columns *columns, uint32_t series,
 	uint32_t tried = 0;
 
 	for (uint32_t base = series; base-- > 0 && tried < BASES_TRIED;) {
-		struct block_numbers_plan plan;
-
 		if (multiples[base])
 			continue;
 		tried++;
-		if (!find_factors(columns, series, base, spare))
-			continue;
-		plan = block_numbers_measure(spare, columns->key_count);
-		if (plan.bits >= choice->plan.bits)
-			continue;
-		*choice = (struct choice){ BLOCK_CODING_MULTIPLE, base, plan };
-		if (plan.bits == 0)
+		if (try_multiple(columns, series, base, BLOCK_CODING_MULTIPLE, spare, choice))
 			return true;
+		if (columns->run_count > columns->key_count)
+			(void)try_multiple(columns, series, base, BLOCK_CODING_MULTIPLE_BY_RUN,
+			                   spare, choice);
 	}
 	return false;
 }
@@ -150,7 +172,7 @@ static struct choice choose(const struct block_columns *columns, uint32_t series
 	plan = block_numbers_measure(values, columns->row_count);
 	if (plan.bits <= choice.plan.bits)
 		choice = (struct choice){ BLOCK_CODING_NUMBERS, 0, plan };
-	if (columns->layout == BLOCK_LAYOUT_RUNS && choice.coding == BLOCK_CODING_NUMBERS &&
+	if (columns->run_count < columns->row_count && choice.coding == BLOCK_CODING_NUMBERS &&
 	    choice.plan.bits > 0)
 		try_steps(columns, series, spare, &choice);
 	return choice;
@@ -163,11 +185,11 @@ static void put_column(const struct block_columns *columns, uint32_t series,
 	uint32_t count = columns->row_count;
 
 	strbuf_add_byte(out, (char)choice->coding);
-	if (choice->coding == BLOCK_CODING_MULTIPLE) {
+	if (is_multiple(choice->coding)) {
 		wire_put_varint(out, choice->base);
-		(void)find_factors(columns, series, choice->base, spare);
+		(void)find_factors(columns, series, choice->base, choice->coding, spare);
 		numbers = spare;
-		count = columns->key_count;
+		count = factor_count(choice->coding, columns->key_count, columns->run_count);
 	} else if (choice->coding != BLOCK_CODING_NUMBERS) {
 		make_steps(columns, numbers, spare);
 		if (choice->coding == BLOCK_CODING_STEPS_OF_STEPS)
@@ -184,7 +206,7 @@ void block_values_encode(const struct block_columns *columns, int64_t *spare, st
 	for (uint32_t series = 0; series < columns->series_count; series++) {
 		const struct choice choice = choose(columns, series, multiples, spare);
 
-		multiples[series] = choice.coding == BLOCK_CODING_MULTIPLE;
+		multiples[series] = is_multiple(choice.coding);
 		put_column(columns, series, &choice, spare, out);
 	}
 }
@@ -195,7 +217,6 @@ void block_values_encode_one(const int64_t *values, uint32_t count, int64_t *spa
 	const uint32_t firsts[] = { 0, count };
 	const uint32_t key = 0;
 	const struct block_columns columns = {
-		.layout = BLOCK_LAYOUT_RUNS,
 		.row_count = count,
 		.series_count = 1,
 		.key_count = 1,
@@ -221,17 +242,20 @@ static bool decode_column(struct byte_cursor *cursor, const struct block_shape *
 {
 	struct block_column *column = &columns[series];
 	const uint64_t coding = byte_cursor_number(cursor);
-	const bool multiple = coding == BLOCK_CODING_MULTIPLE;
-	const uint64_t base = multiple ? byte_cursor_number(cursor) : 0;
+	uint64_t base = 0;
+	uint32_t count = shape->row_count;
 
-	if (coding > BLOCK_CODING_MULTIPLE ||
-	    (shape->layout == BLOCK_LAYOUT_SINGLE && !multiple && coding != BLOCK_CODING_NUMBERS) ||
-	    (multiple && (base >= series || columns[base].coding == BLOCK_CODING_MULTIPLE)))
+	if (coding > BLOCK_CODING_MULTIPLE_BY_RUN)
 		return false;
 	column->coding = (enum block_coding)coding;
+	if (is_multiple(column->coding)) {
+		base = byte_cursor_number(cursor);
+		if (base >= series || is_multiple(columns[base].coding))
+			return false;
+		count = factor_count(column->coding, shape->key_count, shape->run_count);
+	}
 	column->base = (uint32_t)base;
-	return block_numbers_decode(cursor, multiple ? shape->key_count : shape->row_count,
-	                            &column->numbers);
+	return block_numbers_decode(cursor, count, &column->numbers);
 }
 
 int block_values_decode(struct byte_cursor *cursor, const struct block_shape *shape,
@@ -248,15 +272,14 @@ int block_values_decode(struct byte_cursor *cursor, const struct block_shape *sh
 	for (uint32_t i = 0; i < shape->series_count; i++)
 		if (!decode_column(cursor, shape, i, columns))
 			return damaged(err, "a column");
-	*out = (struct block_values){ shape->row_count, shape->series_count, shape->key_count,
-		                      columns };
+	*out = (struct block_values){ *shape, columns };
 	return 0;
 }
 
 int block_values_decode_one(struct byte_cursor *cursor, uint32_t count, struct arena *arena,
                             int64_t **out, struct error *err)
 {
-	const struct block_shape shape = { BLOCK_LAYOUT_RUNS, count, 1, 1 };
+	const struct block_shape shape = { count, 1, 1, 1 };
 	struct block_values values;
 	struct block_series series;
 	int64_t *all = arena_array_raw(arena, count, sizeof(*all));
@@ -266,8 +289,30 @@ int block_values_decode_one(struct byte_cursor *cursor, uint32_t count, struct a
 	if (block_values_decode(cursor, &shape, arena, &values, err) < 0 ||
 	    block_values_open(&values, 0, arena, &series, err) < 0)
 		return -1;
-	block_series_run(&series, 0, count, 0, all);
+	block_series_read(&series, 0, count, 0, 0, all);
 	*out = all;
+	return 0;
+}
+
+/* The factors of a multiple: one for all, or an array. */
+static int open_factors(const struct block_column *column, struct arena *arena,
+                        struct block_series *series, struct error *err)
+{
+	const size_t count = column->numbers.count;
+	int64_t *factors;
+
+	if (column->numbers.width == 0) {
+		series->factor = (uint64_t)column->numbers.least;
+		return 0;
+	}
+	factors = arena_array_raw(arena, count, sizeof(*factors));
+	if (!factors)
+		return arena_error(arena, err);
+	block_numbers_read(&column->numbers, 0, count, factors);
+	if (column->coding == BLOCK_CODING_MULTIPLE)
+		series->by_key = factors;
+	else
+		series->by_run = factors;
 	return 0;
 }
 
@@ -276,22 +321,15 @@ int block_values_open(const struct block_values *values, uint32_t series, struct
 {
 	const struct block_column *column;
 	struct block_series opened = { .factor = 1 };
-	int64_t *factors;
 
-	if (series >= values->series_count)
+	if (series >= values->shape.series_count)
 		return damaged(err, "a series that is not there");
 	column = &values->columns[series];
-	if (column->coding == BLOCK_CODING_MULTIPLE && column->numbers.width == 0) {
-		opened.factor = (uint64_t)column->numbers.least;
-	} else if (column->coding == BLOCK_CODING_MULTIPLE) {
-		factors = arena_array_raw(arena, values->key_count, sizeof(*factors));
-		if (!factors)
-			return arena_error(arena, err);
-		block_numbers_read(&column->numbers, 0, values->key_count, factors);
-		opened.factors = factors;
-	}
-	if (column->coding == BLOCK_CODING_MULTIPLE)
+	if (is_multiple(column->coding)) {
+		if (open_factors(column, arena, &opened, err) < 0)
+			return -1;
 		column = &values->columns[column->base];
+	}
 	opened.coding = column->coding;
 	opened.numbers = column->numbers;
 	*out = opened;
@@ -309,21 +347,16 @@ static void add_steps(int64_t *values, size_t count)
 	}
 }
 
-void block_series_base(const struct block_series *series, size_t first, size_t count, int64_t *out)
+void block_series_read(const struct block_series *series, size_t first, size_t count, uint32_t key,
+                       uint32_t run, int64_t *out)
 {
+	const uint64_t factor = block_series_factor(series, key, run);
+
 	block_numbers_read(&series->numbers, first, count, out);
 	if (series->coding != BLOCK_CODING_NUMBERS)
 		add_steps(out, count);
 	if (series->coding == BLOCK_CODING_STEPS_OF_STEPS)
 		add_steps(out, count);
-}
-
-void block_series_run(const struct block_series *series, size_t first, size_t count, uint32_t key,
-                      int64_t *out)
-{
-	const uint64_t factor = block_series_factor(series, key);
-
-	block_series_base(series, first, count, out);
 	if (factor != 1)
 		for (size_t i = 0; i < count; i++)
 			out[i] = (int64_t)((uint64_t)out[i] * factor);

@@ -26,6 +26,7 @@ enum kind {
 	KIND_CONSTANT, /* 7 */
 	KIND_TENFOLD,  /* the first series, times 10,000,000 */
 	KIND_BY_STACK, /* the first series, times a power of two of the stack */
+	KIND_BY_GROUP, /* the same, of the stack and the group */
 	KIND_GAUGE,    /* of the stack, plus a little */
 };
 
@@ -59,6 +60,7 @@ struct profile_model {
 struct model {
 	const struct scenario *scenario;
 	uint64_t seed;
+	uint32_t group; /* of the profile that is being drawn */
 	uint32_t profile_count;
 	struct profile_model *profiles;
 	struct arena *arena;
@@ -98,6 +100,8 @@ static inline int64_t draw_value(struct model *model, enum kind kind, const stru
 		return (int64_t)((uint64_t)row->values[0] * 10000000);
 	case KIND_BY_STACK:
 		return (int64_t)((uint64_t)row->values[0] << row->stack % 20);
+	case KIND_BY_GROUP:
+		return (int64_t)((uint64_t)row->values[0] << (row->stack + model->group) % 20);
 	case KIND_GAUGE:
 		return row->stack * 1000 + draw_below(model, 3);
 	}
@@ -161,6 +165,7 @@ static inline void draw_profile(struct model *model, uint32_t group, uint32_t nt
 	const struct scenario *scenario = model->scenario;
 	struct block_profile *head = &profile->head;
 
+	model->group = group;
 	profile->group_index = group;
 	head->group = group * 5;
 	head->time_unix_ns = scenario->wild_times

@@ -15,8 +15,8 @@ static const struct scenario scenarios[] = {
 	  40,
 	  50,
 	  50,
-	  4,
-	  { KIND_SMALL, KIND_BY_STACK, KIND_GAUGE, KIND_CONSTANT },
+	  5,
+	  { KIND_SMALL, KIND_BY_STACK, KIND_GAUGE, KIND_CONSTANT, KIND_BY_GROUP },
 	  0,
 	  false },
 	{ "any numbers", 2, 50, 200, 90, 3, { KIND_ANY, KIND_ANY, KIND_TENFOLD }, 0, true },
@@ -272,7 +272,7 @@ static void blocks_are_what_went_into_them(void **state)
 
 /* ---- limits ---- */
 
-/* A page of so many rows of stack 1. */
+/* A page of so many rows, each of a stack of its own. */
 static struct sample_page page_of(uint32_t rows, uint32_t series, struct arena *arena)
 {
 	const struct profile_model profile = {
@@ -284,7 +284,7 @@ static struct sample_page page_of(uint32_t rows, uint32_t series, struct arena *
 	struct sample_page page;
 
 	for (uint32_t i = 0; i < rows; i++)
-		profile.rows[i].stack = 1;
+		profile.rows[i].stack = i;
 	read_samples(&model, &profile, arena, &page);
 	return page;
 }

@@ -38,9 +38,10 @@ static struct str encode(const struct block_detail_columns *columns)
 {
 	struct strbuf out;
 	struct str bytes;
+	struct error err = { 0 };
 
 	strbuf_init(&out, (size_t)1 << 20);
-	block_detail_encode(columns, &out);
+	assert_int_equal(block_detail_encode(columns, arena, &out, &err), 0);
 	bytes = arena_copy(arena, strbuf_view(&out));
 	strbuf_fini(&out);
 	return bytes;
@@ -48,14 +49,16 @@ static struct str encode(const struct block_detail_columns *columns)
 
 static void the_documented_example_is_what_is_written(void **state)
 {
+	static const uint32_t groups[] = { 0, 2 };
 	static const uint32_t stacks[] = { 1, 2 };
 	static const uint32_t row_counts[] = { 1, 2 };
 	static const uint32_t profiles[] = { 0, 1, 0 };
 	static const int64_t samples[] = { 3, 1, 4 };
 	static const int64_t cpu[] = { 30000000, 10000000, 40000000 };
 	static const int64_t *const values[] = { samples, cpu };
-	const struct block_detail_columns columns = { 2,          2,        3,      2,    stacks,
-		                                      row_counts, profiles, values, NULL, NULL };
+	const struct block_detail_columns columns = {
+		{ 1, groups }, 2, 3, 2, stacks, row_counts, profiles, values, NULL, NULL,
+	};
 	const struct str bytes = encode(&columns);
 
 	(void)state;
@@ -145,6 +148,7 @@ static void spans_that_are_none_are_corrupt(void **state)
 /* Stack 7 of profile 1 in two spans, and once without. */
 static void rows_of_several_spans_come_back_in_their_order(void **state)
 {
+	static const uint32_t groups[] = { 0, 2 };
 	static const uint32_t stacks[] = { 7 };
 	static const uint32_t row_counts[] = { 4 };
 	static const uint32_t profiles[] = { 0, 1, 1, 1 };
@@ -154,8 +158,9 @@ static void rows_of_several_spans_come_back_in_their_order(void **state)
 	static const uint8_t traces[4][TRACE_ID_SIZE] = { { 0 }, { 1 }, { 1 }, { 0 } };
 	static const struct block_span second = { 1, 2 };
 	static const uint32_t series[] = { 0 };
-	const struct block_detail_columns columns = { 2,          1,        4,      1,     stacks,
-		                                      row_counts, profiles, values, spans, traces };
+	const struct block_detail_columns columns = {
+		{ 1, groups }, 1, 4, 1, stacks, row_counts, profiles, values, spans, traces,
+	};
 	const struct block_detail detail = decoded(encode(&columns));
 	struct block_rows rows;
 	struct error err = { 0 };
@@ -206,13 +211,13 @@ static void rows_that_do_not_add_up_are_corrupt(void **state)
 
 	(void)state;
 	memcpy(bytes, example_detail, sizeof(bytes));
-	bytes[3] = 4; /* four rows of stacks that have three */
+	bytes[5] = 4; /* four rows of stacks that have three */
 	assert_corrupt(bytes, sizeof(bytes));
 	memcpy(bytes, example_detail, sizeof(bytes));
-	bytes[9] = 0; /* steps of 0: stacks have no rows */
+	bytes[14] = 0; /* steps of 0: stacks have no rows */
 	assert_corrupt(bytes, sizeof(bytes));
 	memcpy(bytes, example_detail, sizeof(bytes));
-	bytes[4] = 4; /* a flag that is none */
+	bytes[6] = 4; /* a flag that is none */
 	assert_corrupt(bytes, sizeof(bytes));
 }
 

@@ -193,9 +193,9 @@ static void heads_that_contradict_themselves_are_corrupt(void **state)
 		char bytes[sizeof(example_heads) - 1];
 
 		memcpy(bytes, example_heads, sizeof(bytes));
-		assert_memory_equal(bytes + 25, "\x00\x01", 2);
-		bytes[25] = 1;
-		bytes[26] = 0;
+		assert_memory_equal(bytes + 26, "\x00\x01", 2);
+		bytes[26] = 1;
+		bytes[27] = 0;
 		assert_corrupt(str_make(bytes, sizeof(bytes)));
 	}
 }

@@ -48,7 +48,7 @@ static void ids_stand_once_and_rows_name_them(void **state)
 	/* two ids; codes, least 0, a byte each: new, none, new, one back, the newest */
 	static const char bytes[] = "\x02"
 				    "aaaaaaaabbbbbbbb"
-				    "\x00\x01\x01\x01\x00\x01\x03\x02";
+				    "\x00\x01\x01\x05\x01\x00\x01\x03\x02";
 	const struct str encoded = encode();
 	struct error err = { 0 };
 	uint8_t *back;
@@ -67,14 +67,14 @@ static void ids_that_lead_nowhere_are_corrupt(void **state)
 		size_t length;
 	} cases[] = {
 		{ "\x01"
-		  "aaaaaaaa\x00\x01\x01\x02\x01\x00\x00\x00",
-		  17 }, /* the newest before there is one */
+		  "aaaaaaaa\x00\x01\x01\x05\x02\x01\x00\x00\x00",
+		  18 }, /* the newest before there is one */
 		{ "\x01"
-		  "aaaaaaaa\x00\x01\x01\x01\x03\x00\x00\x00",
-		  17 }, /* two back */
+		  "aaaaaaaa\x00\x01\x01\x05\x01\x03\x00\x00\x00",
+		  18 }, /* two back */
 		{ "\x01"
-		  "aaaaaaaa\x00\x01\x01\x01\x01\x00\x00\x00",
-		  17 }, /* two new ones of one */
+		  "aaaaaaaa\x00\x01\x01\x05\x01\x01\x00\x00\x00",
+		  18 }, /* two new ones of one */
 		{ "\x01"
 		  "aaaaaaaa\x00\x00",
 		  11 }, /* one that no row has */

@@ -43,15 +43,18 @@ static void numbers_stand_as_the_format_says(void **state)
 		const char *bytes;
 		size_t length;
 	} cases[] = {
-		/* least 1, a byte each, scale 1: 2, 0, 3 */
-		{ { 3, 1, 4 }, 3, "\x02\x01\x01\x02\x00\x03", 6 },
+		/* least 1, a byte each, scale 1; three bytes: 2, 0, 3 */
+		{ { 3, 1, 4 }, 3, "\x02\x01\x01\x03\x02\x00\x03", 7 },
 		/* least 1000, scale 2000 */
-		{ { 1000, 5000, 3000 }, 3, "\xd0\x0f\x01\xd0\x0f\x00\x02\x01", 8 },
+		{ { 1000, 5000, 3000 }, 3, "\xd0\x0f\x01\xd0\x0f\x03\x00\x02\x01", 9 },
 		/* all are -1: no planes */
 		{ { -1, -1 }, 2, "\x01\x00", 2 },
 		{ { 0 }, 0, "\x00\x00", 2 },
 		/* least -2; 0, 1 and 259 = 0x103: all low bytes, then all high ones */
-		{ { -2, -1, 257 }, 3, "\x03\x02\x01\x00\x01\x03\x00\x00\x01", 9 },
+		{ { -2, -1, 257 }, 3, "\x03\x02\x01\x03\x00\x01\x03\x03\x00\x00\x01", 11 },
+		/* zeros at the end of a plane are left out, of the low one too */
+		{ { 257, 1, 1, 1 }, 4, "\x02\x01\x80\x02\x01\x01", 6 },
+		{ { 260, 1, 4, 1 }, 4, "\x02\x02\x01\x03\x03\x00\x03\x01\x01", 9 },
 	};
 
 	(void)state;
@@ -169,7 +172,8 @@ static void sums_of_large_bytes_do_not_overflow(void **state)
 static void cut_or_too_wide_columns_are_refused(void **state)
 {
 	static const int64_t numbers[] = { 70000, -5, 12 };
-	static const char too_wide[] = "\x00\x09\x01 27 bytes are there, all of it";
+	static const char too_wide[] = "\x00\x09\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00";
+	static const char too_long[] = "\x00\x01\x01\x04\x01\x02\x03\x04";
 	CLEANUP(strbuf_fini) struct strbuf bytes;
 	struct block_numbers decoded;
 	struct byte_cursor cursor;
@@ -181,6 +185,8 @@ static void cut_or_too_wide_columns_are_refused(void **state)
 		assert_false(block_numbers_decode(&cursor, ARRAY_LENGTH(numbers), &decoded));
 	}
 	cursor = byte_cursor(str_make(too_wide, sizeof(too_wide) - 1));
+	assert_false(block_numbers_decode(&cursor, 3, &decoded));
+	cursor = byte_cursor(str_make(too_long, sizeof(too_long) - 1));
 	assert_false(block_numbers_decode(&cursor, 3, &decoded));
 }
 

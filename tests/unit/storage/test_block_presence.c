@@ -62,8 +62,9 @@ static void fill_members(void)
 
 static void lists_stand_as_the_format_says(void **state)
 {
-	uint8_t bytes[1 + 38 + 3 + 3] = { 0x02 }; /* the second list is a bitmap of 300 bits */
-	static const uint8_t gaps[] = { 4, 0xa8, 0x02, 6, 0, 0 }; /* 3 + 1, 296; 5 + 1, again */
+	uint8_t bytes[1 + 38 + 7] = { 0x02 }; /* the second list is a bitmap of 300 bits */
+	/* 3 + 1, 296; 5 + 1, 0, 0: least 0, a byte each, scale 2, three bytes */
+	static const uint8_t gaps[] = { 0, 1, 2, 3, 2, 148, 3 };
 	struct str encoded;
 
 	(void)state;
@@ -120,14 +121,17 @@ static void members_that_cannot_be_are_corrupt(void **state)
 		uint32_t universe;
 		uint32_t count;
 	} cases[] = {
-		{ "\x01\x03", 2, 9, 2 },     /* a bitmap of 9 has two bytes */
-		{ "\x01\x03\x00", 3, 9, 3 }, /* two members, not three */
-		{ "\x01\x01\x02", 3, 9, 2 }, /* member 9 of 9 */
-		{ "\x01", 1, 0, 0 },         /* a bitmap of nothing */
-		{ "\x00\x01\x09", 3, 9, 2 }, /* member 9 by gaps */
-		{ "\x00\x00", 2, 9, 1 },     /* member -1 */
-		{ "\x00\x01", 2, 9, 2 },     /* one is missing */
-		{ "\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x02", 12, 9, 2 }, /* round again */
+		{ "\x01\x03", 2, 9, 2 },                     /* a bitmap of 9 has two bytes */
+		{ "\x01\x03\x00", 3, 9, 3 },                 /* two members, not three */
+		{ "\x01\x01\x02", 3, 9, 2 },                 /* member 9 of 9 */
+		{ "\x01", 1, 0, 0 },                         /* a bitmap of nothing */
+		{ "\x00\x02\x01\x08\x02\x00\x01", 7, 9, 2 }, /* gaps 1 and 9: member 9 */
+		{ "\x00\x00\x00", 3, 9, 1 },                 /* gap 0: member -1 */
+		{ "\x00\x00\x00", 3, 9, 2 },                 /* twice */
+		{ "\x00\x00\x01\x01\x02\x01", 6, 9, 2 },     /* one is missing */
+		{ "\x00\x01\x01\x04\x01\x01", 6, 9, 2 },     /* gaps 3 and -1 */
+		/* gaps 1 and 2^32 */
+		{ "\x00\x02\x01\xff\xff\xff\xff\x0f\x02\x00\x01", 11, 9, 2 },
 	};
 
 	(void)state;

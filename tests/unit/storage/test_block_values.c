@@ -42,8 +42,8 @@ static struct str encode(const struct block_columns *columns)
 static int decode(struct str bytes, const struct block_columns *columns, struct block_values *out,
                   struct error *err)
 {
-	const struct block_shape shape = { columns->layout, columns->row_count,
-		                           columns->series_count, columns->key_count };
+	const struct block_shape shape = { columns->row_count, columns->series_count,
+		                           columns->key_count, columns->run_count };
 	struct byte_cursor cursor = byte_cursor(bytes);
 
 	return block_values_decode(&cursor, &shape, arena, out, err);
@@ -64,7 +64,8 @@ static void assert_read_back(const struct block_columns *columns)
 			const uint32_t end = columns->firsts ? columns->firsts[run + 1] : run + 1;
 			int64_t back[ROWS];
 
-			block_series_run(&series, first, end - first, columns->keys[run], back);
+			block_series_read(&series, first, end - first, columns->keys[run], run,
+			                  back);
 			assert_memory_equal(back, columns->values[i] + first,
 			                    (end - first) * sizeof(*back));
 		}
@@ -78,7 +79,6 @@ static const uint32_t keys[] = { 1, 0 };
 static struct block_columns of_runs(const int64_t *const *values, uint32_t series_count)
 {
 	return (struct block_columns){
-		.layout = BLOCK_LAYOUT_RUNS,
 		.row_count = ROWS,
 		.series_count = series_count,
 		.key_count = 2,
@@ -95,7 +95,7 @@ static void a_constant_multiple_costs_its_factor(void **state)
 	static const int64_t ten[ROWS] = { 10, 50, 20, 70, 30, 10 };
 	static const int64_t *const values[] = { count, ten };
 	/* numbers, least 1, a byte each, scale 1; then a multiple of series 0, factor 10 */
-	static const char bytes[] = "\x00\x02\x01\x01\x00\x04\x01\x06\x02\x00"
+	static const char bytes[] = "\x00\x02\x01\x01\x05\x00\x04\x01\x06\x02"
 				    "\x03\x00\x14\x00";
 	const struct block_columns columns = of_runs(values, 2);
 	const struct str encoded = encode(&columns);
@@ -112,12 +112,34 @@ static void a_multiple_by_key_costs_a_factor_a_key(void **state)
 	static const int64_t space[ROWS] = { 1024, 5120, 2048, 7168, 1536, 4608 };
 	static const int64_t *const values[] = { count, space };
 	/* factors 512 and 1024: least 512, a byte each, scale 512 */
-	static const char bytes[] = "\x03\x00\x80\x08\x01\x80\x04\x00\x01";
+	static const char bytes[] = "\x03\x00\x80\x08\x01\x80\x04\x02\x00\x01";
 	const struct block_columns one = of_runs(values, 1);
 	const struct block_columns columns = of_runs(values, 2);
 	const struct str encoded = str_skip(encode(&columns), encode(&one).length);
 
 	(void)state;
+	assert_int_equal(encoded.length, sizeof(bytes) - 1);
+	assert_memory_equal(encoded.data, bytes, encoded.length);
+	assert_read_back(&columns);
+}
+
+/* Both runs are of one key: sizes that differ from process to process. */
+static void a_multiple_by_run_costs_a_factor_a_run(void **state)
+{
+	static const int64_t count[ROWS] = { 1, 5, 2, 7, 3, 9 };
+	static const int64_t space[ROWS] = { 1024, 5120, 2048, 7168, 1536, 4608 };
+	static const int64_t *const values[] = { count, space };
+	static const uint32_t same[] = { 0, 0 };
+	/* factors 1024 and 512: least 512, a byte each, scale 512 */
+	static const char bytes[] = "\x04\x00\x80\x08\x01\x80\x04\x01\x01";
+	struct block_columns one = of_runs(values, 1);
+	struct block_columns columns = of_runs(values, 2);
+	struct str encoded;
+
+	(void)state;
+	one.keys = columns.keys = same;
+	one.key_count = columns.key_count = 1;
+	encoded = str_skip(encode(&columns), encode(&one).length);
 	assert_int_equal(encoded.length, sizeof(bytes) - 1);
 	assert_memory_equal(encoded.data, bytes, encoded.length);
 	assert_read_back(&columns);
@@ -146,7 +168,7 @@ static void a_gauge_is_steps_within_each_run(void **state)
 	static const int64_t gauge[ROWS] = { 40, 41, 42, 43, 90, 91 };
 	static const int64_t *const values[] = { gauge };
 	/* steps: least 1, a byte each, scale 1: 39 0 0 0 89 0 */
-	static const char bytes[] = "\x01\x02\x01\x01\x27\x00\x00\x00\x59\x00";
+	static const char bytes[] = "\x01\x02\x01\x01\x05\x27\x00\x00\x00\x59";
 	const struct block_columns columns = of_runs(values, 1);
 	const struct str encoded = encode(&columns);
 
@@ -160,7 +182,7 @@ static void accelerating_numbers_are_steps_of_steps(void **state)
 {
 	static const int64_t squares[] = { 0, 1, 4, 9, 16, 25, 36, 49, 64, 81 };
 	/* steps of steps: 0 1 2 2 2 2 2 2 2 2 */
-	static const char bytes[] = "\x02\x00\x01\x01\x00\x01\x02\x02\x02\x02\x02\x02\x02\x02";
+	static const char bytes[] = "\x02\x00\x01\x01\x0a\x00\x01\x02\x02\x02\x02\x02\x02\x02\x02";
 	int64_t spare[ARRAY_LENGTH(squares)];
 	struct strbuf out;
 	struct byte_cursor cursor;
@@ -207,7 +229,6 @@ static void single_rows_are_no_steps(void **state)
 	static const int64_t *const values[] = { gauge };
 	static const uint32_t own_keys[ROWS] = { 0, 1, 0, 1, 0, 1 };
 	const struct block_columns columns = {
-		.layout = BLOCK_LAYOUT_SINGLE,
 		.row_count = ROWS,
 		.series_count = 1,
 		.key_count = 2,
@@ -226,26 +247,23 @@ static void columns_that_lead_astray_are_corrupt(void **state)
 	static const struct {
 		const char *bytes;
 		size_t length;
-		enum block_layout layout;
 	} cases[] = {
-		{ "\x04\x00\x00", 3, BLOCK_LAYOUT_RUNS },                 /* no coding */
-		{ "\x03\x00\x02\x00", 4, BLOCK_LAYOUT_RUNS },             /* of itself */
-		{ "\x00\x00\x00\x03\x01\x02\x00", 7, BLOCK_LAYOUT_RUNS }, /* likewise */
-		{ "\x00\x00\x00\x03\x00\x02\x00\x03\x01\x02\x00", 11,
-		  BLOCK_LAYOUT_RUNS },                      /* chain */
-		{ "\x01\x00\x00", 3, BLOCK_LAYOUT_SINGLE }, /* steps */
-		{ "\x02\x00\x00", 3, BLOCK_LAYOUT_SINGLE },
-		{ "\x00\x00\x01\x01\x05", 5, BLOCK_LAYOUT_RUNS }, /* five numbers are missing */
-		{ "", 0, BLOCK_LAYOUT_RUNS },
+		{ "\x05\x00\x00", 3 },                                  /* no coding */
+		{ "\x03\x00\x02\x00", 4 },                              /* of itself */
+		{ "\x00\x00\x00\x03\x01\x02\x00", 7 },                  /* likewise */
+		{ "\x00\x00\x00\x04\x00\x02\x00\x03\x01\x02\x00", 11 }, /* of a multiple */
+		{ "\x00\x00\x01\x01\x06\x05", 6 },                      /* five are missing */
+		{ "\x03\x00\x02\x01\x01\x03\x01\x02\x03", 9 },          /* three factors of two */
+		{ "", 0 },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
 		const struct block_columns columns = {
-			.layout = cases[i].layout,
 			.row_count = ROWS,
 			.series_count = 3,
 			.key_count = 2,
+			.run_count = 2,
 		};
 		struct block_values values;
 		struct error err = { 0 };
@@ -277,6 +295,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_constant_multiple_costs_its_factor),
 		cmocka_unit_test(a_multiple_by_key_costs_a_factor_a_key),
+		cmocka_unit_test(a_multiple_by_run_costs_a_factor_a_run),
 		cmocka_unit_test(a_key_whose_base_is_zero_takes_any_factor),
 		cmocka_unit_test(a_gauge_is_steps_within_each_run),
 		cmocka_unit_test(accelerating_numbers_are_steps_of_steps),
