@@ -115,4 +115,4 @@ class Comparison(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    harness.main()
+    harness.main_alone()

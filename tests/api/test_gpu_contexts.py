@@ -195,4 +195,4 @@ class Contexts(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    harness.main()
+    harness.main_alone()

@@ -424,4 +424,4 @@ class Live(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    harness.main()
+    harness.main_alone()

@@ -378,4 +378,4 @@ class Stopped(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    harness.main()
+    harness.main_alone()
