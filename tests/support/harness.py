@@ -58,6 +58,7 @@ class Server:
     """A server on a free port with a store of its own; `with Server() as server`."""
 
     command, program, launcher = "server", PROGRAM, ()
+    expects_damage = False  # of the store that the test leaves behind
 
     def __init__(self, *options, store=None):
         self.options, self.process = list(options), None
@@ -130,10 +131,19 @@ class Server:
             with open(self.log, "rb") as file:
                 if b"ThreadSanitizer: " in file.read():
                     raise RuntimeError("the thread sanitizer found something:\n%s" % self.log_text())
+            self.verify_store()
         finally:
             if self.process and self.process.poll() is None:
                 self.kill()
             shutil.rmtree(self.folder, ignore_errors=True)
+
+    def verify_store(self):
+        """Whatever a test did to the server, its store is whole."""
+        if self.expects_damage or not os.path.exists(os.path.join(self.store, "STORE")):
+            return
+        status, out, err = vramscope("verify", "--quiet", self.store)
+        if status:
+            raise RuntimeError("the store that is left behind is damaged:\n%s%s" % (out, err))
 
     def __enter__(self):
         return self.start()
