@@ -80,17 +80,28 @@ static void format_name(int64_t unix_ns, char out[static BACKUP_NAME_SIZE])
 	               (int)(unix_ns % NS_PER_S / NS_PER_MS));
 }
 
+/* The `count` digits at a place of a name. */
+static int digits_at(const char *name, size_t place, size_t count)
+{
+	int number = 0;
+
+	for (size_t i = 0; i < count; i++)
+		number = number * 10 + (name[place + i] - '0');
+	return number;
+}
+
 static int64_t time_of(const char *name)
 {
-	struct tm utc = { 0 };
-	int milliseconds = 0;
+	struct tm utc = {
+		.tm_year = digits_at(name, 0, 4) - 1900,
+		.tm_mon = digits_at(name, 4, 2) - 1,
+		.tm_mday = digits_at(name, 6, 2),
+		.tm_hour = digits_at(name, 9, 2),
+		.tm_min = digits_at(name, 11, 2),
+		.tm_sec = digits_at(name, 13, 2),
+	};
 
-	if (sscanf(name, "%4d%2d%2dT%2d%2d%2d.%3dZ", &utc.tm_year, &utc.tm_mon, &utc.tm_mday,
-	           &utc.tm_hour, &utc.tm_min, &utc.tm_sec, &milliseconds) != 7)
-		return 0;
-	utc.tm_year -= 1900;
-	utc.tm_mon -= 1;
-	return timegm(&utc) * NS_PER_S + milliseconds * NS_PER_MS;
+	return timegm(&utc) * NS_PER_S + digits_at(name, 16, 3) * NS_PER_MS;
 }
 
 static int by_name(const void *left, const void *right)

@@ -68,6 +68,8 @@ static int sync_one(const char *path, const struct stat *status, int type, struc
 
 int folder_tree_sync(const char *path, struct error *err)
 {
+	/* a walk changes no folder that others are in */
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	if (nftw(path, sync_one, OPEN_LEVELS, FTW_PHYS) != 0)
 		return error_set_errno(err, errno, "syncing %s", path);
 	return 0;
@@ -82,6 +84,7 @@ static int remove_one(const char *path, const struct stat *status, int type, str
 
 int folder_tree_remove(const char *path, struct error *err)
 {
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	if (nftw(path, remove_one, OPEN_LEVELS, FTW_PHYS | FTW_DEPTH) != 0 && errno != ENOENT)
 		return error_set_errno(err, errno, "removing %s", path);
 	return 0;
