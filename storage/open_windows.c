@@ -1,15 +1,13 @@
 #include "storage/open_windows.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "storage/damaged_file.h"
 
 #define IN_USE_NS    (10 * NS_PER_S) /* a guess */
 #define OPEN_MAX_ALL 256             /* a guess: more tenants than that write in turns */
@@ -120,36 +118,17 @@ void open_windows_close(struct open_windows *open, struct window *window)
 	}
 }
 
-/* A name that is free: *.damaged, *.damaged.2, ... */
-static void free_name(const char *path, char *out, size_t size)
-{
-	(void)snprintf(out, size, "%s.damaged", path);
-	for (unsigned i = 2; access(out, F_OK) == 0 && i < 1000; i++)
-		(void)snprintf(out, size, "%s.damaged.%u", path, i);
-}
-
 /* While somebody holds the window: the set lets it go. */
 static int set_aside(struct open_windows *open, struct window *window, struct error *err)
 {
-	const size_t size = strlen(window->path) + 32;
-	CLEANUP(mem_freep) char *aside = mem_zalloc(size, 1);
-	CLEANUP(mem_freep) char *log = mem_zalloc(size, 1);
-	CLEANUP(mem_freep) char *log_aside = mem_zalloc(size, 1);
-	bool is_gone;
+	CLEANUP(mem_freep) char *aside = NULL;
 
 	open_windows_close(open, window);
-	free_name(window->path, aside, size - 8);
-	is_gone = rename(window->path, aside) < 0;
-	if (is_gone && errno != ENOENT)
-		return error_set_errno(err, errno, "%s cannot be set aside", window->path);
-	(void)snprintf(log, size, "%s-wal", window->path);
-	(void)snprintf(log_aside, size, "%s-wal", aside);
-	(void)rename(log, log_aside); /* most often there is none */
-	(void)snprintf(log, size, "%s-shm", window->path);
-	(void)unlink(log);
+	if (damaged_file_set_aside(window->path, &aside, err) < 0)
+		return -1;
 	window_set_remove(open->set, window);
 	window_set_note_damage(open->set, NULL);
-	if (is_gone)
+	if (!aside)
 		log_error("window %s is gone; the rest is served", window->path);
 	else
 		log_error("window %s is damaged; it is set aside as %s, the rest is served",

@@ -2,8 +2,8 @@
  * A tenant's settings: a small database beside its windows, written on the writer's
  * thread.
  *
- * Rollback journal and full sync: it is written by hand, now and then, and not by
- * profiles.
+ * Rollback journal, and a sync of the folder once it is removed: it is written by hand, now
+ * and then, and not by profiles.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
+#include "storage/damaged_file.h"
 #include "storage/database.h"
 #include "storage/sqlite_store_parts.h"
 
@@ -38,7 +40,7 @@ static int open_to_write(const struct sqlite_store *store, struct str tenant, st
 	    window_set_make_folder(&store->windows, folder, err) < 0 ||
 	    database_open(path, DATABASE_CREATE, &database, err) < 0 ||
 	    database_run(database,
-	                 "PRAGMA synchronous=FULL; CREATE TABLE IF NOT EXISTS setting("
+	                 "PRAGMA synchronous=EXTRA; CREATE TABLE IF NOT EXISTS setting("
 	                 "name BLOB PRIMARY KEY, value BLOB NOT NULL, modified INTEGER NOT NULL)"
 	                 " WITHOUT ROWID",
 	                 err) < 0)
@@ -71,11 +73,9 @@ static int visit_rows(struct database *database, store_setting_visitor visit, vo
 	return more;
 }
 
-int sqlite_store_settings(struct store *store, struct str tenant, store_setting_visitor visit,
-                          void *context, struct error *err)
+static int read_file(const char *path, store_setting_visitor visit, void *context,
+                     struct error *err)
 {
-	CLEANUP(mem_freep)
-	char *path = path_of(sqlite_store_of(store), tenant, "/settings.db");
 	CLEANUP(database_closep) struct database *database = NULL;
 	int64_t tables = 0;
 
@@ -85,6 +85,64 @@ int sqlite_store_settings(struct store *store, struct str tenant, store_setting_
 	    database_number(database, "SELECT count(*) FROM sqlite_master", 0, &tables, err) < 0)
 		return -1;
 	return tables == 0 ? 0 : visit_rows(database, visit, context, err);
+}
+
+/* ---- damage ---- */
+
+static int ignore_setting(void *context, const struct store_setting *setting, struct error *err)
+{
+	(void)context;
+	(void)setting;
+	(void)err;
+	return 0;
+}
+
+struct damage {
+	struct sqlite_store *store;
+	const char *path;
+};
+
+/* Unless somebody was faster. On the writer's thread, as all changes are. */
+static int set_aside(struct writer *writer, void *context, struct error *err)
+{
+	const struct damage *damage = context;
+	CLEANUP(mem_freep) char *aside = NULL;
+	struct error seen = { 0 };
+
+	(void)writer;
+	if (read_file(damage->path, ignore_setting, NULL, &seen) == 0 || seen.code != ERROR_CORRUPT)
+		return 0;
+	if (damaged_file_set_aside(damage->path, &aside, err) < 0)
+		return -1;
+	window_set_note_damage(&damage->store->windows, NULL);
+	if (aside)
+		log_error("%s is damaged; it is set aside as %s, the tenant has no settings now",
+		          damage->path, strrchr(aside, '/') + 1);
+	return 0;
+}
+
+/* After a read that ended with *err: settings that do not read back begin anew. */
+static void note_damage(struct sqlite_store *store, const char *path, struct error *err)
+{
+	struct damage damage = { store, path };
+	struct error failed = { 0 };
+
+	if (err->code != ERROR_CORRUPT || !store->writer)
+		return;
+	if (writer_run(store->writer, set_aside, &damage, &failed) == 0)
+		(void)error_context(err, "%s is damaged and was set aside", path);
+}
+
+int sqlite_store_settings(struct store *store, struct str tenant, store_setting_visitor visit,
+                          void *context, struct error *err)
+{
+	struct sqlite_store *own = sqlite_store_of(store);
+	CLEANUP(mem_freep) char *path = path_of(own, tenant, "/settings.db");
+
+	if (read_file(path, visit, context, err) == 0)
+		return 0;
+	note_damage(own, path, err);
+	return -1;
 }
 
 /* ---- writing ---- */
@@ -157,6 +215,20 @@ static int change(struct writer *writer, void *context, struct error *err)
 	                      : delete (database, asked->name, err);
 }
 
+/* Once more when what was there had to be set aside. */
+static int make_change(struct sqlite_store *store, struct change *asked, struct error *err)
+{
+	CLEANUP(mem_freep) char *path = path_of(store, asked->tenant, "/settings.db");
+
+	if (writer_run(store->writer, change, asked, err) == 0)
+		return 0;
+	if (err->code != ERROR_CORRUPT)
+		return -1;
+	note_damage(store, path, err);
+	*err = (struct error){ 0 };
+	return writer_run(store->writer, change, asked, err);
+}
+
 int sqlite_store_put_setting(struct store *store, struct str tenant, struct store_setting *setting,
                              struct error *err)
 {
@@ -173,7 +245,7 @@ int sqlite_store_put_setting(struct store *store, struct str tenant, struct stor
 		return -1;
 	if (setting->modified_unix_ms <= 0)
 		setting->modified_unix_ms = asked.now_unix_ms;
-	return writer_run(own->writer, change, &asked, err);
+	return make_change(own, &asked, err);
 }
 
 int sqlite_store_remove_setting(struct store *store, struct str tenant, struct str name,
@@ -189,5 +261,5 @@ int sqlite_store_remove_setting(struct store *store, struct str tenant, struct s
 
 	if (sqlite_store_need_writer(own, err) < 0)
 		return -1;
-	return writer_run(own->writer, change, &asked, err);
+	return make_change(own, &asked, err);
 }
