@@ -116,17 +116,26 @@ static bool any_failed(const struct open_windows *windows)
 	return false;
 }
 
-/* Damaged windows go out of the way; the others may be tried again. */
+/*
+ * Damaged windows go out of the way. Those that could not be written are opened anew, by
+ * readers too: connections keep in mind what was refused to one of them (SQLite shares a log's
+ * index, and opens it for reading only when it could not be opened for writing).
+ */
 static void settle_windows(struct open_windows *windows)
 {
 	for (size_t i = windows->count; i-- > 0;) {
-		const bool damaged = windows->windows[i].failed &&
-		                     windows->windows[i].err.code == ERROR_CORRUPT;
+		struct window *window = windows->windows[i].window;
+		const bool failed = windows->windows[i].failed;
+		const enum error_code code = windows->windows[i].err.code;
 		struct error ignored;
 
 		windows->windows[i].failed = false;
-		if (damaged)
-			(void)open_windows_set_aside(windows, windows->windows[i].window, &ignored);
+		if (failed && code == ERROR_CORRUPT) {
+			(void)open_windows_set_aside(windows, window, &ignored);
+		} else if (failed && code == ERROR_IO) {
+			window_close_readers(window);
+			open_windows_close(windows, window);
+		}
 	}
 }
 

@@ -4,6 +4,8 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 
@@ -24,6 +26,25 @@ static sqlite3_stmt *own(struct statement *statement)
 	return (sqlite3_stmt *)(void *)statement;
 }
 
+static enum error_code code_of_errno(int number)
+{
+	return number == ENOSPC || number == EDQUOT ? ERROR_NO_SPACE : ERROR_IO;
+}
+
+/*
+ * SQLite calls a database malformed that the system could not read just then; errno still
+ * tells it apart, since it was 0 before (begin_call()).
+ */
+static bool is_unreadable(int result)
+{
+	return (result & 0xff) == SQLITE_CORRUPT && (errno == EIO || errno == ENXIO);
+}
+
+static void begin_call(void)
+{
+	errno = 0;
+}
+
 static enum error_code code_of(sqlite3 *handle, int result)
 {
 	const int system_errno = handle ? sqlite3_system_errno(handle) : 0;
@@ -32,19 +53,22 @@ static enum error_code code_of(sqlite3 *handle, int result)
 	case SQLITE_FULL:
 		return ERROR_NO_SPACE;
 	case SQLITE_CORRUPT:
+		return is_unreadable(result) ? ERROR_IO : ERROR_CORRUPT;
 	case SQLITE_NOTADB:
 		return ERROR_CORRUPT;
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
 	case SQLITE_NOMEM:
 		return ERROR_UNAVAILABLE;
-	case SQLITE_CANTOPEN: /* others close theirs soon */
-		return system_errno == EMFILE || system_errno == ENFILE ? ERROR_UNAVAILABLE
-		                                                        : ERROR_IO;
+	case SQLITE_CANTOPEN:
+		/* others close theirs soon */
+		if (system_errno == EMFILE || system_errno == ENFILE)
+			return ERROR_UNAVAILABLE;
+		return code_of_errno(system_errno);
 	case SQLITE_IOERR:
 		if (result == SQLITE_IOERR_SHORT_READ)
 			return ERROR_CORRUPT;
-		return system_errno == ENOSPC || system_errno == EDQUOT ? ERROR_NO_SPACE : ERROR_IO;
+		return code_of_errno(system_errno);
 	default:
 		return ERROR_IO;
 	}
@@ -52,8 +76,19 @@ static enum error_code code_of(sqlite3 *handle, int result)
 
 static int fail(sqlite3 *handle, const char *name, int result, struct error *err)
 {
+	if (is_unreadable(result))
+		return error_set_errno(err, errno, "%s cannot be read", name);
 	return error_set(err, code_of(handle, result), "%s: %s", name,
 	                 handle ? sqlite3_errmsg(handle) : sqlite3_errstr(result));
+}
+
+/* Statements are constant: one that does not fit the tables says that they are not ours. */
+static int fail_prepare(sqlite3 *handle, const char *name, int result, struct error *err)
+{
+	(void)fail(handle, name, result, err);
+	if (result == SQLITE_ERROR)
+		err->code = ERROR_CORRUPT;
+	return -1;
 }
 
 static const char *last_part(const char *path)
@@ -94,6 +129,20 @@ static char *immutable_uri(const char *path)
 	return uri;
 }
 
+/*
+ * SQLite opens a file for reading only when it could not be opened for writing, for whatever
+ * reason: a connection that stays so would refuse all writes.
+ */
+static int check_writable(const struct database *database, struct error *err)
+{
+	if (sqlite3_db_readonly(database->handle, "main") != 1)
+		return 0;
+	if (access(database->path, W_OK) < 0)
+		return error_set_errno(err, errno, "%s cannot be written", database->path);
+	return error_set(err, ERROR_UNAVAILABLE, "%s could not be opened for writing just now",
+	                 database->path);
+}
+
 int database_open(const char *path, enum database_mode mode, struct database **out,
                   struct error *err)
 {
@@ -108,11 +157,14 @@ int database_open(const char *path, enum database_mode mode, struct database **o
 
 	database->path = mem_strdup(path);
 	database->name = last_part(database->path);
+	begin_call();
 	result = sqlite3_open_v2(uri ? uri : path, &database->handle, flags, NULL);
 	if (result != SQLITE_OK) {
 		(void)fail(database->handle, database->name, result, err);
 		return -1;
 	}
+	if ((flags & SQLITE_OPEN_READWRITE) && check_writable(database, err) < 0)
+		return -1;
 	sqlite3_extended_result_codes(database->handle, 1);
 	sqlite3_busy_timeout(database->handle, BUSY_MS);
 	/*
@@ -144,8 +196,10 @@ void database_close(struct database *database)
 
 int database_run(struct database *database, const char *sql, struct error *err)
 {
-	const int result = sqlite3_exec(database->handle, sql, NULL, NULL, NULL);
+	int result;
 
+	begin_call();
+	result = sqlite3_exec(database->handle, sql, NULL, NULL, NULL);
 	return result == SQLITE_OK ? 0 : fail(database->handle, database->name, result, err);
 }
 
@@ -153,11 +207,14 @@ int database_number(struct database *database, const char *sql, int64_t otherwis
                     struct error *err)
 {
 	sqlite3_stmt *statement = NULL;
-	int result = sqlite3_prepare_v2(database->handle, sql, -1, &statement, NULL);
 	int64_t number = otherwise;
+	int result;
 
-	if (result == SQLITE_OK)
-		result = sqlite3_step(statement);
+	begin_call();
+	result = sqlite3_prepare_v2(database->handle, sql, -1, &statement, NULL);
+	if (result != SQLITE_OK)
+		return fail_prepare(database->handle, database->name, result, err);
+	result = sqlite3_step(statement);
 	if (result == SQLITE_ROW && sqlite3_column_type(statement, 0) != SQLITE_NULL)
 		number = sqlite3_column_int64(statement, 0);
 	if (result == SQLITE_ROW || result == SQLITE_DONE)
@@ -177,12 +234,27 @@ void database_rollback(struct database *database)
 		(void)sqlite3_exec(database->handle, "ROLLBACK", NULL, NULL, NULL);
 }
 
-bool database_was_moved(const struct database *database)
+static bool has_moved(const struct database *database)
 {
 	int moved = 0;
 
 	(void)sqlite3_file_control(database->handle, NULL, SQLITE_FCNTL_HAS_MOVED, &moved);
 	return moved;
+}
+
+/* SQLite takes a file that it cannot look at for one that is gone. */
+int database_check_place(const struct database *database, struct error *err)
+{
+	struct stat found;
+
+	if (!has_moved(database))
+		return 0;
+	if (stat(database->path, &found) < 0 && errno != ENOENT && errno != ENOTDIR)
+		return error_set_errno(err, errno, "%s", database->path);
+	if (!has_moved(database))
+		return 0;
+	return error_set(err, ERROR_CORRUPT, "%s was removed or replaced while in use",
+	                 database->path);
 }
 
 uint32_t database_wal_frames(const struct database *database)
@@ -196,8 +268,10 @@ int database_checkpoint(struct database *database, enum database_checkpoint how,
 	                                                     : SQLITE_CHECKPOINT_PASSIVE;
 	int frames = 0;
 	int moved = 0;
-	const int result = sqlite3_wal_checkpoint_v2(database->handle, NULL, mode, &frames, &moved);
+	int result;
 
+	begin_call();
+	result = sqlite3_wal_checkpoint_v2(database->handle, NULL, mode, &frames, &moved);
 	/* the next commit starts the log anew once all of it has moved */
 	database->wal_frames = frames > moved ? (uint32_t)frames : 0;
 	if (result == SQLITE_OK || (result & 0xff) == SQLITE_BUSY)
@@ -296,11 +370,13 @@ int database_prepare(struct database *database, const char *sql, struct statemen
                      struct error *err)
 {
 	sqlite3_stmt *statement = NULL;
-	const int result = sqlite3_prepare_v3(database->handle, sql, -1, SQLITE_PREPARE_PERSISTENT,
-	                                      &statement, NULL);
+	int result;
 
+	begin_call();
+	result = sqlite3_prepare_v3(database->handle, sql, -1, SQLITE_PREPARE_PERSISTENT,
+	                            &statement, NULL);
 	if (result != SQLITE_OK)
-		return fail(database->handle, database->name, result, err);
+		return fail_prepare(database->handle, database->name, result, err);
 	*out = (struct statement *)(void *)statement;
 	return 0;
 }
@@ -328,9 +404,11 @@ void statement_bind_null(struct statement *statement, int parameter)
 
 int statement_step(struct statement *statement, struct error *err)
 {
-	const int result = sqlite3_step(own(statement));
 	sqlite3 *handle;
+	int result;
 
+	begin_call();
+	result = sqlite3_step(own(statement));
 	if (result == SQLITE_ROW)
 		return 1;
 	if (result == SQLITE_DONE)

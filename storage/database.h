@@ -3,9 +3,9 @@
  *
  * Shape    a database is a connection; a statement is prepared once, bound, stepped and
  *          reset. Text of statements is constant, never built.
- * Errors   ERROR_NO_SPACE: the disk is full; ERROR_CORRUPT: the file is damaged;
- *          ERROR_UNAVAILABLE: busy or out of memory; ERROR_IO: the rest. Messages begin
- *          with the file's name.
+ * Errors   ERROR_NO_SPACE: the disk is full; ERROR_CORRUPT: the file is damaged, as far as
+ *          it could be read; ERROR_UNAVAILABLE: busy or out of memory or descriptors;
+ *          ERROR_IO: the rest. Messages begin with the file's name.
  * Threads  a connection and its statements belong to one thread at a time.
  */
 #pragma once
@@ -45,8 +45,11 @@ int database_number(struct database *database, const char *sql, int64_t otherwis
 /* Ends a transaction without keeping it; fine when there is none. */
 void database_rollback(struct database *database);
 
-/* Whether the path does not lead to the open file any more: it was removed or replaced. */
-bool database_was_moved(const struct database *database);
+/*
+ * Whether the path leads to the open file: ERROR_CORRUPT when it was removed or replaced,
+ * ERROR_IO when that cannot be told.
+ */
+int database_check_place(const struct database *database, struct error *err);
 
 /* Frames in the write-ahead log after the last commit of this connection. */
 uint32_t database_wal_frames(const struct database *database);

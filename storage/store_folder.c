@@ -76,18 +76,39 @@ static int refuse(const char *path, int number, struct error *err)
 	return -1;
 }
 
+static int sync_folder(const char *path)
+{
+	CLEANUP(close_fd) const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -1 : fsync(fd);
+}
+
+/*
+ * A folder, if there is none: a power cut does not take it away again, unless the one above
+ * may not be read.
+ */
+static int make_folder(const char *above, const char *path, mode_t mode)
+{
+	if (mkdir(path, mode) < 0)
+		return errno == EEXIST ? 0 : -1;
+	return sync_folder(above) < 0 && errno != EACCES ? -1 : 0;
+}
+
 /* Makes the folder and those above it. */
 static int make_folders(const char *path, struct error *err)
 {
 	CLEANUP(mem_freep) char *copy = mem_strdup(path);
+	CLEANUP(mem_freep) char *above = mem_strdup(path[0] == '/' ? "/" : ".");
 
 	for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
-		if (mkdir(copy, 0777) < 0 && errno != EEXIST)
+		if (make_folder(above, copy, 0777) < 0)
 			return error_set_errno(err, errno, "folder %s cannot be made", copy);
+		free(above);
+		above = mem_strdup(copy);
 		*slash = '/';
 	}
-	if (mkdir(copy, 0750) < 0 && errno != EEXIST)
+	if (make_folder(above, copy, 0750) < 0)
 		return error_set_errno(err, errno, "store folder %s cannot be made", copy);
 	return 0;
 }
@@ -190,6 +211,8 @@ static int read_store_file(const char *path, uint64_t *out_key, struct error *er
 		return error_set_errno(err, errno, "%s", name);
 	}
 	length = fread(text, 1, sizeof(text), file);
+	if (ferror(file))
+		return error_set_errno(err, errno, "%s", name);
 	return parse_store_file(name, str_make(text, length), out_key, err);
 }
 
@@ -211,7 +234,6 @@ int store_folder_write_key(const char *path, uint64_t key, struct error *err)
 	char name[PATH_SIZE];
 	char fresh[PATH_SIZE];
 	char text[128];
-	CLEANUP(close_fd) int folder = -1;
 
 	(void)snprintf(name, sizeof(name), "%s/STORE", path);
 	(void)snprintf(fresh, sizeof(fresh), "%s/STORE.new", path);
@@ -221,8 +243,7 @@ int store_folder_write_key(const char *path, uint64_t key, struct error *err)
 		return -1;
 	if (rename(fresh, name) < 0)
 		return error_set_errno(err, errno, "%s", name);
-	folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (folder < 0 || fsync(folder) < 0)
+	if (sync_folder(path) < 0)
 		return error_set_errno(err, errno, "%s", path);
 	return 0;
 }
@@ -352,9 +373,12 @@ int store_folder_check(const struct store_folder *folder, struct error *err)
 	if (fstat(folder->lock_fd, &held) < 0)
 		return error_set_errno(err, errno, "the lock of %s", folder->path);
 	if (stat(name, &found) < 0)
-		return error_set_errno(err, errno,
-		                       "store folder %s was removed or moved while in use: %s",
-		                       folder->path, name);
+		return error_set_errno(
+			err, errno,
+			errno == ENOENT || errno == ENOTDIR
+				? "store folder %s was removed or moved while in use: %s"
+				: "store folder %s cannot be looked at: %s",
+			folder->path, name);
 	if (found.st_dev != held.st_dev || found.st_ino != held.st_ino)
 		return error_set(err, ERROR_IO,
 		                 "store folder %s was replaced while in use: %s is another file",

@@ -100,6 +100,21 @@ void window_give_reader(struct window *window, struct reader *reader)
 	reader_close(reader);
 }
 
+void window_close_readers(struct window *window)
+{
+	for (;;) {
+		struct reader *reader = NULL;
+
+		(void)pthread_mutex_lock(&window->lock);
+		if (window->idle_count > 0)
+			reader = window->idle[--window->idle_count];
+		(void)pthread_mutex_unlock(&window->lock);
+		if (!reader)
+			return;
+		reader_close(reader);
+	}
+}
+
 struct window_idle window_detach_idle(struct window *window)
 {
 	struct window_idle idle = { 0 };

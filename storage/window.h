@@ -66,6 +66,9 @@ struct window_tables *window_tables_of(struct window *window);
 int window_take_reader(struct window *window, struct reader **out, struct error *err);
 void window_give_reader(struct window *window, struct reader *reader);
 
+/* Closes the connections that were handed back. */
+void window_close_readers(struct window *window);
+
 /*
  * Takes what can be read again out of a window that nobody uses; free it with
  * window_free_idle().

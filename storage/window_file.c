@@ -102,13 +102,19 @@ static int check_format(struct database *database, int64_t *out_format, struct e
 	return 0;
 }
 
+/* False also where that cannot be told: the log of a file that is there holds profiles. */
+static bool is_missing(const char *path)
+{
+	return access(path, F_OK) < 0 && errno == ENOENT;
+}
+
 /* What an unlinked file of the same name left behind must not be taken for its log. */
 static void remove_leftovers(const char *path)
 {
 	static const char *const tails[] = { "-wal", "-shm", "-journal" };
 	char name[4200];
 
-	if (access(path, F_OK) == 0)
+	if (!is_missing(path))
 		return;
 	for (size_t i = 0; i < ARRAY_LENGTH(tails); i++) {
 		(void)snprintf(name, sizeof(name), "%s%s", path, tails[i]);
@@ -147,7 +153,7 @@ static bool has_log(const char *path)
 	char name[4200];
 
 	(void)snprintf(name, sizeof(name), "%s-wal", path);
-	return access(name, F_OK) == 0;
+	return !is_missing(name);
 }
 
 int window_file_open_to_read(const char *path, struct database **out, struct error *err)
@@ -155,7 +161,7 @@ int window_file_open_to_read(const char *path, struct database **out, struct err
 	CLEANUP(database_closep) struct database *database = NULL;
 	int64_t format = 0;
 
-	if (access(path, F_OK) < 0 && errno == ENOENT)
+	if (is_missing(path))
 		return error_set(err, ERROR_NOT_FOUND, "%s is gone", path);
 	if (database_open(path, DATABASE_READ, &database, err) < 0)
 		return -1;

@@ -78,6 +78,16 @@ static void close_folder(DIR **folder)
 		(void)closedir(*folder);
 }
 
+/*
+ * Sets errno at the end: 0, or why there is no more. readdir() is safe on a directory that no
+ * other thread reads.
+ */
+static const struct dirent *next_entry(DIR *directory)
+{
+	errno = 0;
+	return readdir(directory); /* NOLINT(concurrency-mt-unsafe) */
+}
+
 /* A file that is there. One that took the place of another is another window. */
 static void list_window(struct window_set *set, struct tenant_windows *tenant,
                         struct window_place at, uint64_t inode)
@@ -114,9 +124,10 @@ static int list_tenant(struct window_set *set, const char *folder, struct error 
 	(void)sprintf(path, "%s/%s", set->path, folder);
 	directory = opendir(path);
 	if (!directory)
-		return errno == ENOENT ? 0 : error_set_errno(err, errno, "%s", path);
-	/* readdir() is safe on a directory that no other thread reads */
-	while ((entry = readdir(directory))) { /* NOLINT(concurrency-mt-unsafe) */
+		return errno == ENOENT || errno == ENOTDIR
+		               ? 0
+		               : error_set_errno(err, errno, "%s", path);
+	while ((entry = next_entry(directory))) {
 		struct window_place at;
 		const char *rest;
 
@@ -127,7 +138,20 @@ static int list_tenant(struct window_set *set, const char *folder, struct error 
 			tenant = window_list_tenant(&set->list, folder);
 		list_window(set, tenant, at, entry->d_ino);
 	}
-	return 0;
+	return errno == 0 ? 0 : error_set_errno(err, errno, "%s", path);
+}
+
+static int list_tenants(struct window_set *set, DIR *directory, struct error *err)
+{
+	const struct dirent *entry;
+
+	while ((entry = next_entry(directory))) {
+		if (entry->d_name[0] == '.' || strlen(entry->d_name) >= TENANT_FOLDER_SIZE)
+			continue;
+		if (list_tenant(set, entry->d_name, err) < 0)
+			return -1;
+	}
+	return errno == 0 ? 0 : error_set_errno(err, errno, "%s", set->path);
 }
 
 int window_set_open(struct window_set *set, const struct window_set_options *options,
@@ -135,7 +159,6 @@ int window_set_open(struct window_set *set, const struct window_set_options *opt
 {
 	CLEANUP(close_folder) DIR *directory = NULL;
 	const size_t size = strlen(options->path) + sizeof("/tenants");
-	const struct dirent *entry;
 
 	*set = (struct window_set){
 		.key = options->key,
@@ -158,13 +181,9 @@ int window_set_open(struct window_set *set, const struct window_set_options *opt
 		window_set_close(set);
 		return -1;
 	}
-	while ((entry = readdir(directory))) { /* NOLINT(concurrency-mt-unsafe) */
-		if (entry->d_name[0] == '.' || strlen(entry->d_name) >= TENANT_FOLDER_SIZE)
-			continue;
-		if (list_tenant(set, entry->d_name, err) < 0) {
-			window_set_close(set);
-			return -1;
-		}
+	if (list_tenants(set, directory, err) < 0) {
+		window_set_close(set);
+		return -1;
 	}
 	return 0;
 }

@@ -357,12 +357,9 @@ int window_writer_commit(struct window_writer *writer, struct error *err)
 		return -1;
 	}
 	writer->dirty = false;
-	/* committed to a file without a name: nobody will find it again */
-	if (database_was_moved(writer->database))
-		return error_set(err, ERROR_CORRUPT, "%s was removed or replaced while in use",
-		                 writer->window->path);
 	window_tables_persisted(writer->tables);
-	return 0;
+	/* committed to a file without a name: nobody would find it again */
+	return database_check_place(writer->database, err);
 }
 
 void window_writer_rollback(struct window_writer *writer)

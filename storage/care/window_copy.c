@@ -36,10 +36,13 @@ static int open_begun(const char *from, enum listed_kind kind, struct database *
 
 		if (open_source(from, kind, &database, err) < 0 || begin(database, err) < 0)
 			return -1;
-		if (!database_was_moved(database)) {
+		if (database_check_place(database, err) == 0) {
 			*out = TAKE(database);
 			return 0;
 		}
+		if (err->code != ERROR_CORRUPT)
+			return -1;
+		*err = (struct error){ 0 };
 	}
 	return error_set(err, ERROR_UNAVAILABLE, "%s is replaced again and again", from);
 }

@@ -119,6 +119,127 @@ static void a_writer_that_finds_damage_goes_on_in_a_new_file(void **state)
 	store_close(store);
 }
 
+/* Puts another text of the same length in the place of one that stands in the file once or more. */
+static void replace_text(const char *folder, const char *name, const char *from, const char *to)
+{
+	static char bytes[1 << 20];
+	const size_t length = strlen(from);
+	bool replaced = false;
+	char path[4200];
+	size_t count;
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "r+e");
+	assert_non_null(file);
+	count = fread(bytes, 1, sizeof(bytes), file);
+	for (size_t i = 0; i + length <= count; i++) {
+		if (memcmp(bytes + i, from, length) == 0) {
+			memcpy(bytes + i, to, length);
+			replaced = true;
+		}
+	}
+	assert_true(replaced);
+	assert_int_equal(fseek(file, 0, SEEK_SET), 0);
+	assert_int_equal(fwrite(bytes, 1, count, file), count);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void a_window_with_other_tables_is_set_aside(void **state)
+{
+	struct store *store = store_open_plain(*state);
+
+	append_one(store, "t", NOON);
+	append_one(store, "t", NOON + DAY_NS);
+	store_close(store);
+	replace_text(*state, "tenants/t/2024-10-04.db", "totals BLOB", "totems BLOB");
+	store = store_open_plain(*state);
+	assert_string_equal(merge_all(store, "{}"), "error 13");
+	assert_string_equal(merge_all(store, "{}"), "0 main;work 3");
+	assert_true(file_is_there(*state, "tenants/t/2024-10-04.db.damaged"));
+	store_close(store);
+}
+
+static int count_setting(void *context, const struct store_setting *setting, struct error *err)
+{
+	(void)setting;
+	(void)err;
+	++*(int *)context;
+	return 0;
+}
+
+static enum error_code put_one(struct store *store, const char *name)
+{
+	struct store_setting setting = { str_of(name), STR("value"), 1000 };
+	struct error err = { 0 };
+
+	(void)!store_put_setting(store, STR("t"), &setting, &err);
+	return err.code;
+}
+
+/* How many there are, or minus the error's code. */
+static int settings_count(struct store *store)
+{
+	struct error err = { 0 };
+	int count = 0;
+
+	if (store_settings(store, STR("t"), count_setting, &count, &err) < 0)
+		return -(int)err.code;
+	return count;
+}
+
+static void damaged_settings_are_set_aside_by_who_reads_them(void **state)
+{
+	struct store *store = store_open_plain(*state);
+	struct store_usage usage;
+
+	assert_int_equal(put_one(store, "one"), ERROR_NONE);
+	assert_int_equal(put_one(store, "two"), ERROR_NONE);
+	assert_int_equal(settings_count(store), 2);
+	store_close(store);
+	overwrite(*state, "tenants/t/settings.db", 0, "not a database, ");
+	store = store_open_plain(*state);
+	assert_int_equal(settings_count(store), -ERROR_CORRUPT);
+	store_usage(store, &usage);
+	assert_int_equal(usage.damaged_windows, 1);
+	assert_true(file_is_there(*state, "tenants/t/settings.db.damaged"));
+	assert_int_equal(settings_count(store), 0);
+	assert_int_equal(put_one(store, "three"), ERROR_NONE);
+	assert_int_equal(settings_count(store), 1);
+	store_close(store);
+}
+
+static void damaged_settings_are_set_aside_by_who_writes_them(void **state)
+{
+	struct store *store = store_open_plain(*state);
+
+	assert_int_equal(put_one(store, "one"), ERROR_NONE);
+	store_close(store);
+	replace_text(*state, "tenants/t/settings.db", "modified INTEGER", "modifies INTEGER");
+	store = store_open_plain(*state);
+	assert_int_equal(put_one(store, "two"), ERROR_NONE);
+	assert_true(file_is_there(*state, "tenants/t/settings.db.damaged"));
+	assert_int_equal(settings_count(store), 1);
+	store_close(store);
+}
+
+static void what_is_no_folder_is_no_tenant(void **state)
+{
+	struct store *store = store_open_plain(*state);
+	char path[4200];
+	FILE *file;
+
+	append_one(store, "t", NOON);
+	store_close(store);
+	(void)snprintf(path, sizeof(path), "%s/tenants/notes.txt", (const char *)*state);
+	file = fopen(path, "we");
+	assert_non_null(file);
+	assert_int_equal(fclose(file), 0);
+	store = store_open_plain(*state);
+	assert_string_equal(merge_all(store, "{}"), "0 main;work 3");
+	store_close(store);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -128,6 +249,10 @@ int main(void)
 		TEST(a_window_of_a_later_format_is_set_aside_and_the_rest_is_served),
 		TEST(a_window_that_lost_its_numbers_is_set_aside),
 		TEST(what_is_no_file_is_no_window),
+		TEST(what_is_no_folder_is_no_tenant),
+		TEST(a_window_with_other_tables_is_set_aside),
+		TEST(damaged_settings_are_set_aside_by_who_reads_them),
+		TEST(damaged_settings_are_set_aside_by_who_writes_them),
 		TEST(a_writer_that_finds_damage_goes_on_in_a_new_file),
 	};
 
