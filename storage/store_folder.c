@@ -12,6 +12,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/uuid.h"
@@ -135,6 +136,7 @@ static int take_lock(const char *path, struct store_folder *folder, struct error
 	char name[PATH_SIZE];
 	char text[32] = "";
 	CLEANUP(close_fd) int fd = -1;
+	struct stat status;
 	int length;
 
 	(void)snprintf(name, sizeof(name), "%s/LOCK", path);
@@ -151,6 +153,9 @@ static int take_lock(const char *path, struct store_folder *folder, struct error
 		                 "store folder %s is in use by another process%s%s", path,
 		                 text[0] ? ", pid " : "", text);
 	}
+	if (fstat(fd, &status) < 0)
+		return error_set_errno(err, errno, "%s", name);
+	folder->last_used_unix_ns = status.st_mtim.tv_sec * NS_PER_S + status.st_mtim.tv_nsec;
 	/* for whoever is refused; of one length, so that a full disk takes it too */
 	length = snprintf(text, sizeof(text), "%-10d\n", (int)getpid());
 	(void)!pwrite(fd, text, (size_t)length, 0);
@@ -384,6 +389,13 @@ int store_folder_check(const struct store_folder *folder, struct error *err)
 		                 "store folder %s was replaced while in use: %s is another file",
 		                 folder->path, name);
 	return 0;
+}
+
+void store_folder_note_use(const struct store_folder *folder, int64_t now_unix_ns)
+{
+	const struct timespec now = { now_unix_ns / NS_PER_S, now_unix_ns % NS_PER_S };
+
+	(void)futimens(folder->lock_fd, (const struct timespec[]){ now, now });
 }
 
 void store_folder_close(struct store_folder *folder)

@@ -28,6 +28,7 @@ struct store_folder {
 	char *path;
 	int lock_fd; /* -1: a reader */
 	uint64_t key;
+	int64_t last_used_unix_ns; /* for writing, before that; or now */
 };
 
 enum store_folder_access {
@@ -59,6 +60,9 @@ int store_folder_write_key(const char *path, uint64_t key, struct error *err);
  * belongs to others. ERROR_IO when not.
  */
 int store_folder_check(const struct store_folder *folder, struct error *err);
+
+/* Notes that it is in use now, for whoever opens it next. */
+void store_folder_note_use(const struct store_folder *folder, int64_t now_unix_ns);
 
 /* Lets the lock go. Fine on a zeroed one. */
 void store_folder_close(struct store_folder *folder);

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "storage/batch.h"
+#include "storage/trusted_time.h"
 
 #define BATCH_WRITES    512                /* of one commit; a guess */
 #define BATCH_BYTES     ((size_t)16 << 20) /* likewise */
@@ -48,6 +49,7 @@ struct writer {
 	_Atomic bool full;    /* over the budget of bytes, and nothing may be deleted */
 
 	/* the thread's own */
+	struct trusted_time time;
 	struct open_windows windows;
 	struct batch_write *batch;
 	int64_t tick_mono_ns;
@@ -151,6 +153,22 @@ static void close_window(void *context, struct window *window)
 	open_windows_close(context, window);
 }
 
+/* What may be too old is told by a clock that did not just jump. */
+static int64_t retention_now(struct writer *writer)
+{
+	const bool was_ahead = writer->time.is_ahead;
+	const int64_t unix_ns = clock_unix_ns();
+	const int64_t now = trusted_time_now(&writer->time, unix_ns, clock_boot_ns());
+
+	if (writer->time.is_ahead && !was_ahead)
+		log_warn(
+			"the clock is %lld s ahead of when the store was last in use: that makes no "
+			"profile too old for an hour",
+			(long long)((unix_ns - now) / NS_PER_S));
+	store_folder_note_use(writer->options.folder, now);
+	return now;
+}
+
 /* Gives how many days went. */
 static size_t apply_retention(struct writer *writer)
 {
@@ -158,7 +176,7 @@ static size_t apply_retention(struct writer *writer)
 	struct retention_result result = { 0 };
 	struct error err;
 
-	if (retention_run(retention, writer->options.windows, clock_unix_ns(), close_window,
+	if (retention_run(retention, writer->options.windows, retention_now(writer), close_window,
 	                  &writer->windows, &result, &err) < 0)
 		log_rarely(LOG_WARN, "retention: %s; trying again in a minute", err.message);
 	else if (result.days_deleted > 0)
@@ -411,6 +429,7 @@ int writer_start(const struct writer_options *options, struct writer **out, stru
 	writer->options = *options;
 	writer->batch = mem_zalloc(BATCH_WRITES, sizeof(*writer->batch));
 	open_windows_init(&writer->windows, options->windows, options->sync);
+	trusted_time_init(&writer->time, options->folder->last_used_unix_ns, clock_boot_ns());
 	(void)pthread_mutex_init(&writer->lock, NULL);
 	(void)pthread_condattr_init(&attributes);
 	(void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
