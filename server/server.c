@@ -20,13 +20,14 @@
 #include "server/port_file.h"
 #include "server/version.h"
 
-#define DRAIN_POLL_NS   (5 * NS_PER_MS)
-#define LAST_GRACE_NS   (5 * NS_PER_S) /* for requests that were cancelled; a guess */
-#define WORKERS_MIN     2
-#define WRITES_SHARE    16 /* the part of memory.limit that decoded writes may take at a time */
-#define CONNECTIONS_MAX 1000000
-#define STREAMS_MAX     10000 /* of one connection */
-#define THREADS_MAX     1024
+#define DRAIN_POLL_NS     (5 * NS_PER_MS)
+#define LAST_GRACE_NS     (5 * NS_PER_S) /* for requests that were cancelled; a guess */
+#define WORKERS_MIN       2
+#define WRITES_SHARE      16 /* the part of memory.limit that decoded writes may take at a time */
+#define CONNECTIONS_MAX   1000000
+#define CONNECTIONS_SHARE 4     /* of memory.limit, a quarter */
+#define STREAMS_MAX       10000 /* of one connection */
+#define THREADS_MAX       1024
 
 /* What runs. Members are made in this order and torn down in reverse. */
 struct server {
@@ -68,10 +69,16 @@ static size_t event_thread_count(const struct options *options)
 	return at_most((cores() + 3) / 4, THREADS_MAX);
 }
 
+/* Their memory is a part of the limit, so that requests find the rest. */
 static size_t connection_limit(const struct options *options)
 {
-	return options->max_connections > 0 ? at_most(options->max_connections, CONNECTIONS_MAX)
-	                                    : 1;
+	const size_t by_memory =
+		(size_t)options->memory_limit / CONNECTIONS_SHARE / CONNECTION_MEMORY_BYTES + 1;
+
+	return options->max_connections > 0
+	               ? at_most(options->max_connections,
+	                         by_memory < CONNECTIONS_MAX ? by_memory : CONNECTIONS_MAX)
+	               : 1;
 }
 
 static size_t stream_limit(const struct options *options)
@@ -108,6 +115,7 @@ static int open_connections(struct server *server, struct error *err)
 	return connections_new(
 		&(struct connections_options){
 			.max = connection_limit(options),
+			.budget = &server->app->memory,
 			.timeout_ns = {
 				[CONNECTION_FIRST_BYTES] = options->read_header_timeout_ns,
 				[CONNECTION_HEAD] = options->read_header_timeout_ns,

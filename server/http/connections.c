@@ -13,6 +13,7 @@
 #include "base/mem.h"
 
 #define HALF_CLOSED_GRACE_NS NS_PER_S /* architecture, section 5 */
+#define UNUSED_NS            NS_PER_S /* a guess */
 #define EXPIRE_MS_MIN        10
 #define EXPIRE_MS_MAX        1000
 
@@ -63,6 +64,12 @@ int connections_new(const struct connections_options *options, struct connection
 	return 0;
 }
 
+static void uncharge(const struct connections *table, const struct connection *connection)
+{
+	if (connection->is_charged)
+		budget_give(table->options.budget, CONNECTION_MEMORY_BYTES);
+}
+
 void connections_free(struct connections *table)
 {
 	if (!table)
@@ -71,6 +78,7 @@ void connections_free(struct connections *table)
 		struct connection *connection = table->first;
 
 		table->first = connection->next;
+		uncharge(table, connection);
 		(void)close(connection->fd);
 		free(connection);
 	}
@@ -100,12 +108,24 @@ void connections_take_wake(struct connections *table)
 	(void)eventfd_read(table->wake_fd, &ignored);
 }
 
+static bool has_memory(const struct connections *table)
+{
+	struct budget *budget = table->options.budget;
+
+	if (!budget)
+		return true;
+	if (!budget_take(budget, CONNECTION_MEMORY_BYTES))
+		return false;
+	budget_give(budget, CONNECTION_MEMORY_BYTES);
+	return true;
+}
+
 bool connections_have_room(struct connections *table)
 {
 	bool has_room;
 
 	(void)pthread_mutex_lock(&table->lock);
-	has_room = table->count < table->options.max;
+	has_room = table->count < table->options.max && has_memory(table);
 	table->wants_room = !has_room;
 	(void)pthread_mutex_unlock(&table->lock);
 	return has_room;
@@ -136,20 +156,22 @@ static bool waits_for_peer(enum connection_phase phase)
 static void start_clock(const struct connections *table, struct connection *connection,
                         enum connection_phase phase)
 {
+	const int64_t now = clock_mono_ns();
 	int64_t timeout_ns = table->options.timeout_ns[phase];
 
 	if (waits_for_peer(phase) &&
 	    atomic_load_explicit(&connection->half_closed_mono_ns, memory_order_relaxed) > 0)
 		timeout_ns = HALF_CLOSED_GRACE_NS;
 
-	atomic_store_explicit(&connection->deadline_mono_ns,
-	                      timeout_ns > 0 ? clock_mono_ns() + timeout_ns : 0,
+	atomic_store_explicit(&connection->since_mono_ns, now, memory_order_relaxed);
+	atomic_store_explicit(&connection->deadline_mono_ns, timeout_ns > 0 ? now + timeout_ns : 0,
 	                      memory_order_relaxed);
 	atomic_store_explicit(&connection->phase, phase, memory_order_relaxed);
 }
 
 static void unlink_locked(struct connections *table, struct connection *connection)
 {
+	uncharge(table, connection);
 	if (connection->previous)
 		connection->previous->next = connection->next;
 	else
@@ -192,6 +214,8 @@ struct connection *connections_open(struct connections *table, int fd, enum conn
 	struct connection *connection = mem_zalloc(1, sizeof(*connection));
 
 	connection->fd = fd;
+	connection->is_charged = table->options.budget &&
+	                         budget_take(table->options.budget, CONNECTION_MEMORY_BYTES);
 	start_clock(table, connection, phase);
 	(void)pthread_mutex_lock(&table->lock);
 	link_locked(table, connection);
@@ -381,6 +405,23 @@ int connections_expire(struct connections *table, int64_t now_mono_ns)
 	is_empty = !table->first;
 	(void)pthread_mutex_unlock(&table->lock);
 	return is_empty ? -1 : table->expire_ms;
+}
+
+void connections_shut_unused(struct connections *table, int64_t now_mono_ns, size_t most)
+{
+	(void)pthread_mutex_lock(&table->lock);
+	for (struct connection *connection = table->first; connection && most > 0;
+	     connection = connection->next) {
+		const int phase = atomic_load_explicit(&connection->phase, memory_order_relaxed);
+		const int64_t since =
+			atomic_load_explicit(&connection->since_mono_ns, memory_order_relaxed);
+
+		if (phase != CONNECTION_IDLE || now_mono_ns - since < UNUSED_NS)
+			continue;
+		(void)shutdown(connection->fd, SHUT_RDWR);
+		most--;
+	}
+	(void)pthread_mutex_unlock(&table->lock);
 }
 
 void connections_shut_idle(struct connections *table)

@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/budget.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 
@@ -40,9 +41,11 @@ struct connection {
 	int fd;
 	uint32_t generation; /* tells it from earlier ones of the same fd */
 	_Atomic int phase;
+	_Atomic int64_t since_mono_ns;       /* it is in that */
 	_Atomic int64_t deadline_mono_ns;    /* 0: none */
 	_Atomic int64_t half_closed_mono_ns; /* 0: not */
 	_Atomic bool gone;                   /* nobody waits for an answer */
+	bool is_charged;                     /* its memory is counted */
 	bool is_watched;                     /* the acceptor's */
 	bool drains;                         /* its owner's: see connections_close() */
 	struct connection *previous;
@@ -50,8 +53,14 @@ struct connection {
 	struct connection *next_arrived; /* the event loop's: on the way to it */
 };
 
+/*
+ * What one takes at most while it has no request: libmicrohttpd's memory of 64 KiB, and ours.
+ */
+#define CONNECTION_MEMORY_BYTES ((size_t)72 << 10)
+
 struct connections_options {
 	size_t max;                                              /* connections */
+	struct budget *budget;                                   /* of their memory; or NULL */
 	int64_t timeout_ns[CONNECTION_PHASE_COUNT];              /* 0: none */
 	void (*cut)(void *context, enum connection_phase phase); /* one was shut; counts it */
 	void *context;
@@ -76,8 +85,8 @@ void connections_wake(struct connections *table);
 void connections_take_wake(struct connections *table);
 
 /*
- * Whether there is room for one more. When there is none, closing one wakes the
- * acceptor.
+ * Whether there is room for one more, and memory. When there is none, closing one wakes
+ * the acceptor.
  */
 bool connections_have_room(struct connections *table);
 size_t connections_count(struct connections *table);
@@ -125,6 +134,12 @@ void connection_enter(struct connections *table, struct connection *connection,
  * it hands the connection on.
  */
 bool connection_watch(struct connections *table, struct connection *connection, uint32_t events);
+
+/*
+ * Shuts up to `most` of those that have waited for their next request for a second: others
+ * wait for a place. Their peers connect anew when they need to.
+ */
+void connections_shut_unused(struct connections *table, int64_t now_mono_ns, size_t most);
 
 /*
  * Shuts what is overdue. Returns milliseconds until it should be called again, -1: for

@@ -4,6 +4,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -236,6 +237,25 @@ static void listen_or_pause(struct listener *listener, bool listens)
 	}
 }
 
+/* Whether somebody has connected whom we do not accept for want of room. */
+static bool somebody_waits(const struct listener *listener)
+{
+	struct pollfd ports[SOCKETS_MAX];
+
+	for (size_t i = 0; i < listener->socket_count; i++)
+		ports[i] = (struct pollfd){ .fd = listener->sockets[i], .events = POLLIN };
+	return poll(ports, listener->socket_count, 0) > 0;
+}
+
+static void make_room(const struct listener *listener)
+{
+	struct connections *connections = listener->options.connections;
+
+	if (somebody_waits(listener))
+		connections_shut_unused(connections, clock_mono_ns(),
+		                        connections_count(connections) / 4 + 1);
+}
+
 static bool is_listening_socket(const struct listener *listener, uint64_t tag)
 {
 	for (size_t i = 0; i < listener->socket_count; i++)
@@ -275,6 +295,7 @@ static void *run(void *argument)
 
 	log_name_thread("listener");
 	for (;;) {
+		bool has_room;
 		bool stops;
 		int timeout_ms;
 		int count;
@@ -288,9 +309,12 @@ static void *run(void *argument)
 			log_rarely(LOG_WARN, "no file descriptor is left; accepting pauses");
 			timeout_ms = FULL_MS;
 		}
-		listen_or_pause(listener, connections_have_room(connections) && !stops && !is_full);
+		has_room = connections_have_room(connections) && !is_full;
+		listen_or_pause(listener, has_room && !stops);
 		if (stops)
 			close_sockets(listener);
+		else if (!has_room)
+			make_room(listener);
 		count = epoll_wait(connections_epoll_fd(connections), events, EVENTS_MAX,
 		                   timeout_ms);
 		is_full = false;
