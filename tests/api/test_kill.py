@@ -1,6 +1,8 @@
 """A server that is killed under load has everything that it answered with 200.
 
     test_kill.py [KILLS]     (10)
+
+It has several windows open, and is killed while it starts, too: then it has logs to read.
 """
 import http.client
 import random
@@ -13,6 +15,7 @@ import harness
 
 KILLS = int(sys.argv.pop()) if len(sys.argv) > 1 and sys.argv[-1].isdigit() else 10
 WRITERS = 4
+DAYS = 3
 TYPE = "memory:alloc_space:bytes::"
 
 
@@ -39,7 +42,8 @@ class Writer(threading.Thread):
         self.sent += 1
         mine = self.sent
         body = "writer;p%d;%s 1\n" % (mine, "x" * (mine % 97))
-        connection.request("POST", "/ingest?name=kill.alloc_space%%7Bwriter=%d%%7D&from=%d" % (self.number, time.time()), body.encode())
+        at = int(time.time()) - mine % DAYS * 86400
+        connection.request("POST", "/ingest?name=kill.alloc_space%%7Bwriter=%d%%7D&from=%d" % (self.number, at), body.encode())
         response = connection.getresponse()
         text = response.read()
         if response.status == 200:
@@ -51,7 +55,7 @@ class Writer(threading.Thread):
 class Kill(unittest.TestCase):
     def test_what_was_answered_survives_every_kill(self):
         rng = random.Random(1)
-        begin_ms = int(time.time() * 1000) - 2000
+        begin_ms = int(time.time() * 1000) - DAYS * 86400000
         with harness.Server("-validation.reject-older-than=0") as server:
             writers = [Writer(server, n) for n in range(WRITERS)]
             for writer in writers:
@@ -62,6 +66,10 @@ class Kill(unittest.TestCase):
                 wanted = before + rng.randint(1, 200)
                 harness.wait_until(lambda: sum(len(w.answered) for w in writers) >= wanted, 60, "%d answers" % (wanted - before))
                 server.kill()
+                while rng.random() < 0.3:
+                    server.launch()
+                    threading.Event().wait(rng.random() * 0.1)
+                    server.kill()
                 server.start()
             for writer in writers:
                 writer.go_on = False

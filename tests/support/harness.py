@@ -57,7 +57,7 @@ class Answer:
 class Server:
     """A server on a free port with a store of its own; `with Server() as server`."""
 
-    command, program, launcher = "server", PROGRAM, ()
+    command, program, launcher, environment = "server", PROGRAM, (), {}
     expects_damage = False  # of the store that the test leaves behind
 
     def __init__(self, *options, store=None):
@@ -68,14 +68,19 @@ class Server:
         self.port_file = os.path.join(self.folder, "port")
         self.port = 0
 
-    def start(self):
-        """Starts and waits until it is ready."""
+    def launch(self):
+        """Starts, and does not wait for anything."""
         if os.path.exists(self.port_file):
             os.unlink(self.port_file)
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 [*self.launcher, self.program, self.command, "-server.http-listen-port=0", "-server.http-port-file=" + self.port_file,
-                 "-storage.path=" + self.store, *self.options], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                 "-storage.path=" + self.store, *self.options], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env=dict(os.environ, **self.environment))
+
+    def start(self):
+        """Starts and waits until it is ready."""
+        self.launch()
         self.port = int(wait_until(self._port, 60, "the server's port"))
         wait_until(lambda: self._alive() and self._ready(), 60, "the server to be ready")
         return self
@@ -191,10 +196,11 @@ class Server:
         headers = dict({"Content-Type": "application/proto"}, **(headers or {}))
         return self.request("POST", "/push.v1.PusherService/Push", body, headers)
 
-    def totals(self, profile_type, selector, start_ms, end_ms):
+    def totals(self, profile_type, selector, start_ms, end_ms, headers=None):
         """{function path: self value} of a merge, root first and joined by ';'."""
         answer = self.rpc("SelectMergeStacktraces", {
-            "profileTypeID": profile_type, "labelSelector": selector, "start": start_ms, "end": end_ms, "maxNodes": 65536})
+            "profileTypeID": profile_type, "labelSelector": selector, "start": start_ms, "end": end_ms, "maxNodes": 65536},
+            headers=headers)
         if answer.status != 200:
             raise AssertionError("%r" % answer)
         return folded(answer.json.get("flamegraph", {}))
@@ -215,13 +221,15 @@ def folded(flame):
     """A flame graph's levels -> {stack: self value}; 'total' is left out."""
     names, rows, above = flame.get("names", []), {}, None
     for level in flame.get("levels", []):
-        values, x, row = [int(v) for v in level.get("values", [])], 0, []
+        values, x, row, parent = [int(v) for v in level.get("values", [])], 0, [], 0
         for i in range(0, len(values), 4):
             x += values[i]
             begin, x = x, x + values[i + 1]
             path = ()
             if above is not None:
-                path = next(p for b, e, p in above if b <= begin and x <= e) + (names[values[i + 3]],)
+                while not (above[parent][0] <= begin and x <= above[parent][1]):
+                    parent += 1
+                path = above[parent][2] + (names[values[i + 3]],)
             row.append((begin, x, path))
             if values[i + 2] and path:
                 rows[";".join(path)] = rows.get(";".join(path), 0) + values[i + 2]
