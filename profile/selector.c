@@ -1,5 +1,6 @@
 #include "profile/selector.h"
 
+#include "profile/literal_pattern.h"
 #include "profile/selector_lexer.h"
 
 static const struct str name_label = { "__name__", 8 };
@@ -51,6 +52,22 @@ static struct matcher make_matcher(struct str name, enum matcher_op op, struct s
 	return matcher;
 }
 
+/* Compiles the pattern of a matcher that has one. */
+static int prepare(struct matcher *matcher, struct arena *arena, struct error *err)
+{
+	struct str *texts;
+
+	if (matcher->op != MATCH_REGEX && matcher->op != MATCH_NOT_REGEX)
+		return 0;
+	if (regex_compile(matcher->value, &matcher->regex, err) < 0) {
+		err->code = ERROR_INVALID; /* too long is malformed too */
+		return -1;
+	}
+	if (literal_pattern_read(matcher->value, arena, &texts, &matcher->text_count))
+		matcher->texts = texts;
+	return 0;
+}
+
 static int add(struct selector *selector, const struct matcher *matcher, struct error *err)
 {
 	if (selector->count >= SELECTOR_MATCHERS_MAX)
@@ -59,11 +76,8 @@ static int add(struct selector *selector, const struct matcher *matcher, struct 
 	if (!ARENA_GROW(selector->arena, selector->matchers, selector->count, selector->capacity))
 		return arena_error(selector->arena, err);
 	selector->matchers[selector->count] = *matcher;
-	if ((matcher->op == MATCH_REGEX || matcher->op == MATCH_NOT_REGEX) &&
-	    regex_compile(matcher->value, &selector->matchers[selector->count].regex, err) < 0) {
-		err->code = ERROR_INVALID; /* too long is malformed too */
+	if (prepare(&selector->matchers[selector->count], selector->arena, err) < 0)
 		return -1;
-	}
 	selector->count++;
 	return 0;
 }
@@ -247,7 +261,7 @@ bool selector_take(struct selector *selector, struct str name, struct matcher *o
 	return false;
 }
 
-static bool matcher_matches(const struct matcher *matcher, struct str value)
+bool matcher_matches(const struct matcher *matcher, struct str value)
 {
 	switch (matcher->op) {
 	case MATCH_EQUAL:
@@ -260,6 +274,16 @@ static bool matcher_matches(const struct matcher *matcher, struct str value)
 		return !regex_matches(matcher->regex, value);
 	}
 	return false;
+}
+
+const struct str *matcher_texts(const struct matcher *matcher, size_t *out_count)
+{
+	if (matcher->op == MATCH_EQUAL || matcher->op == MATCH_NOT_EQUAL) {
+		*out_count = 1;
+		return &matcher->value;
+	}
+	*out_count = matcher->text_count;
+	return matcher->texts;
 }
 
 bool selector_matches(const struct selector *selector, const struct label_set *labels)

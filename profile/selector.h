@@ -31,6 +31,8 @@ struct matcher {
 	enum matcher_op op;
 	struct str value; /* the pattern of a regex */
 	struct regex *regex;
+	const struct str *texts; /* of a pattern that is a choice of texts; else NULL */
+	size_t text_count;
 	struct str type_id; /* of a __name__ that means __profile_type__: the value as given */
 };
 
@@ -64,3 +66,17 @@ int selector_add_equal(struct selector *selector, struct str name, struct str va
 bool selector_take(struct selector *selector, struct str name, struct matcher *out);
 
 bool selector_matches(const struct selector *selector, const struct label_set *labels);
+
+/* Whether one of the matchers holds for a label's value; "" is an absent one. */
+bool matcher_matches(const struct matcher *matcher, struct str value);
+
+/*
+ * The texts that a matcher names when those decide alone: what they are is taken (or, with
+ * != and !~, refused), and nothing else is. NULL for other patterns.
+ */
+const struct str *matcher_texts(const struct matcher *matcher, size_t *out_count);
+
+static inline bool matcher_is_negated(const struct matcher *matcher)
+{
+	return matcher->op == MATCH_NOT_EQUAL || matcher->op == MATCH_NOT_REGEX;
+}
