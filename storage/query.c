@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "storage/page.h"
+#include "storage/series_match.h"
 #include "storage/sqlite_store_parts.h"
 
 #define UNUSED_NS \
@@ -39,34 +40,38 @@ int query_check(const struct query *query, struct error *err)
 	return 0;
 }
 
-const struct label_set *query_labels(const struct query_window *window,
-                                     const struct query_column *column)
+int query_labels(struct query *query, const struct query_window *window,
+                 struct query_column *column, const struct label_set **out, struct error *err)
 {
-	return &series_view_series(&window->series, column->series)->labels;
+	if (!column->labels.labels &&
+	    series_view_labels(&window->series, column->series, query->asked->arena,
+	                       &column->labels, err) < 0)
+		return -1;
+	*out = &column->labels;
+	return 0;
 }
 
 /* ---- series ---- */
 
-/* The part of each series of the window, or STORE_SKIP. */
-static uint32_t *match_series(struct query *query, const struct query_window *window)
+/* The part of a series, or STORE_SKIP. */
+static int find_part(struct query *query, const struct query_window *window, uint32_t series,
+                     uint32_t *out, struct error *err)
 {
-	const struct store_query *asked = query->asked;
-	uint32_t *parts =
-		arena_array_raw(asked->arena, window->series.series_count, sizeof(*parts));
+	const struct store_parts *parts = query->parts;
+	struct label_set labels;
 
-	for (uint32_t id = 0; parts && id < window->series.series_count; id++) {
-		const struct label_set *labels = &series_view_series(&window->series, id)->labels;
-
-		parts[id] = STORE_SKIP;
-		if (asked->selector && !selector_matches(asked->selector, labels))
-			continue;
-		parts[id] = query->parts && query->parts->part_of
-		                    ? query->parts->part_of(query->parts->context, labels)
-		                    : 0;
-		if (query->parts && parts[id] >= query->parts->count)
-			parts[id] = STORE_SKIP;
+	*out = 0;
+	if (!parts)
+		return 0;
+	if (parts->part_of) {
+		arena_reset(query->scratch);
+		if (series_view_labels(&window->series, series, query->scratch, &labels, err) < 0)
+			return -1;
+		*out = parts->part_of(parts->context, &labels);
 	}
-	return parts;
+	if (*out >= parts->count)
+		*out = STORE_SKIP;
+	return 0;
 }
 
 static int by_part(const void *left, const void *right)
@@ -81,35 +86,62 @@ static int by_part(const void *left, const void *right)
 	return (a->column > b->column) - (a->column < b->column);
 }
 
+/* Columns being found. */
+struct column_list {
+	struct query_column *columns;
+	size_t count;
+	size_t capacity;
+	bool is_sorted; /* by part, group and column */
+};
+
+/* The columns of a series in all groups that have it. */
+static int add_columns(struct query *query, const struct query_window *window, uint32_t series,
+                       uint32_t part, struct column_list *list, struct error *err)
+{
+	const struct series_view *view = &window->series;
+	const struct series_place *place = series_view_newest(view, series);
+	struct query_column column = { .series = series, .part = part };
+	bool is_new;
+
+	if (!place)
+		return 0;
+	column.number =
+		id_map_add(&query->numbers, series_view_series(view, series)->fingerprint, &is_new);
+	for (; place; place = series_view_previous(view, place)) {
+		if (!ARENA_GROW(query->asked->arena, list->columns, list->count, list->capacity))
+			return arena_error(query->asked->arena, err);
+		column.group = place->group;
+		column.column = place->column;
+		list->columns[list->count] = column;
+		list->is_sorted =
+			list->is_sorted &&
+			(list->count == 0 || by_part(&list->columns[list->count - 1], &column) < 0);
+		list->count++;
+	}
+	return 0;
+}
+
 /* The columns that are wanted, by part, group and column. */
 static int find_columns(struct query *query, struct query_window *window, struct error *err)
 {
-	struct arena *arena = query->asked->arena;
-	const uint32_t *parts = match_series(query, window);
-	size_t capacity = 0;
+	struct column_list list = { .is_sorted = true };
+	struct series_ids ids;
 
-	if (!parts)
-		return arena_error(arena, err);
-	for (uint32_t id = 0; id < window->series.group_count; id++) {
-		const struct series_group *group = series_view_group(&window->series, id);
+	if (series_match(&window->series, query->asked->selector, query->asked->arena, &ids, err) <
+	    0)
+		return -1;
+	for (uint32_t i = 0; i < ids.count; i++) {
+		uint32_t part;
 
-		for (uint32_t i = 0; i < group->count; i++) {
-			const uint32_t series = group->series[i];
-			struct query_column column = { id, i, series, 0, parts[series] };
-			bool is_new;
-
-			if (parts[series] == STORE_SKIP)
-				continue;
-			column.number = id_map_add(
-				&query->numbers,
-				series_view_series(&window->series, series)->fingerprint, &is_new);
-			if (!ARENA_GROW(arena, window->columns, window->column_count, capacity))
-				return arena_error(arena, err);
-			window->columns[window->column_count++] = column;
-		}
+		if (find_part(query, window, ids.ids[i], &part, err) < 0 ||
+		    (part != STORE_SKIP &&
+		     add_columns(query, window, ids.ids[i], part, &list, err) < 0))
+			return -1;
 	}
-	if (query->parts && window->column_count > 1)
-		qsort(window->columns, window->column_count, sizeof(*window->columns), by_part);
+	if (!list.is_sorted)
+		qsort(list.columns, list.count, sizeof(*list.columns), by_part);
+	window->columns = list.columns;
+	window->column_count = list.count;
 	return 0;
 }
 

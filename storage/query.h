@@ -34,6 +34,7 @@ struct query_column {
 	uint32_t series; /* of the window */
 	uint32_t number; /* of the query */
 	uint32_t part;
+	struct label_set labels; /* of query_labels(); NULL until they are asked for */
 };
 
 /* One window while it is looked at. Run i wants columns[firsts[i], firsts[i + 1]). */
@@ -63,9 +64,9 @@ int query_windows(struct query *query, query_window_visitor visit, void *context
 /* -1 when the caller went away or the time is up. */
 int query_check(const struct query *query, struct error *err);
 
-/* Labels of a column, borrowed from the window. */
-const struct label_set *query_labels(const struct query_window *window,
-                                     const struct query_column *column);
+/* Labels of a column; they stay as long as the query's arena and the window do. */
+int query_labels(struct query *query, const struct query_window *window,
+                 struct query_column *column, const struct label_set **out, struct error *err);
 
 /* Calls visit for each row of the runs [first, end). */
 typedef int (*query_row_visitor)(struct query *query, struct query_window *window,

@@ -12,18 +12,19 @@ struct scan {
 	void *context;
 };
 
-static int visit_point(struct scan *scan, const struct query_window *window,
-                       const struct query_column *column, const struct reader_row *row,
-                       int64_t total, struct error *err)
+static int visit_point(struct query *query, const struct query_window *window,
+                       struct query_column *column, const struct reader_row *row, int64_t total,
+                       struct scan *scan, struct error *err)
 {
-	const struct store_point point = {
+	struct store_point point = {
 		.series = column->number,
-		.labels = query_labels(window, column),
 		.time_unix_ns = row->time_unix_ns,
 		.total = total,
 		.profile_id = &row->id,
 	};
 
+	if (query_labels(query, window, column, &point.labels, err) < 0)
+		return -1;
 	return scan->visit(scan->context, &point, err);
 }
 
@@ -34,7 +35,6 @@ static int scan_totals(struct query *query, struct query_window *window,
 	uint32_t read = 0;
 	uint64_t total = 0;
 
-	(void)query;
 	/* columns of a run ascend */
 	for (size_t i = window->firsts[row->run]; i < window->firsts[row->run + 1]; i++) {
 		while (read <= window->columns[i].column) {
@@ -43,7 +43,8 @@ static int scan_totals(struct query *query, struct query_window *window,
 		}
 		if (totals.failed)
 			return error_set(err, ERROR_CORRUPT, "totals of a profile are cut");
-		if (visit_point(context, window, &window->columns[i], row, (int64_t)total, err) < 0)
+		if (visit_point(query, window, &window->columns[i], row, (int64_t)total, context,
+		                err) < 0)
 			return -1;
 	}
 	return 0;
@@ -81,7 +82,7 @@ static int scan_rows(struct query *query, struct query_window *window, const str
 		                       &values, err) < 0)
 			return -1;
 		if (sum_passing(&samples, values, &total) &&
-		    visit_point(context, window, &window->columns[i], row, total, err) < 0)
+		    visit_point(query, window, &window->columns[i], row, total, context, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -153,10 +154,9 @@ static int sample_row(struct query *query, struct query_window *window,
 		return -1;
 	symbol_table_view(window->tables->symbols, &symbols);
 	for (size_t i = window->firsts[row->run]; i < window->firsts[row->run + 1]; i++) {
-		const struct query_column *column = &window->columns[i];
+		struct query_column *column = &window->columns[i];
 		struct store_samples found = {
 			.series = column->number,
-			.labels = query_labels(window, column),
 			.time_unix_ns = row->time_unix_ns,
 			.window = scan->windows,
 			.symbols = &symbols,
@@ -165,7 +165,8 @@ static int sample_row(struct query *query, struct query_window *window,
 		};
 		int64_t *values;
 
-		if (sample_page_values(&samples.page, column->column, query->scratch, &values,
+		if (query_labels(query, window, column, &found.labels, err) < 0 ||
+		    sample_page_values(&samples.page, column->column, query->scratch, &values,
 		                       err) < 0)
 			return -1;
 		found.values = values;
@@ -229,13 +230,20 @@ static int need_seen(struct series_scan *scan, size_t count, struct error *err)
 	return 0;
 }
 
-static int visit_series(struct series_scan *scan, const struct query_window *window,
-                        const struct query_column *column, struct error *err)
+static int visit_series(struct query *query, const struct query_window *window,
+                        const struct query_column *column, struct series_scan *scan,
+                        struct error *err)
 {
+	struct label_set labels;
+
 	if (scan->seen[column->number])
 		return 0;
 	scan->seen[column->number] = true;
-	return scan->visit(scan->context, query_labels(window, column), err);
+	/* once each: not worth keeping */
+	arena_reset(query->scratch);
+	if (series_view_labels(&window->series, column->series, query->scratch, &labels, err) < 0)
+		return -1;
+	return scan->visit(scan->context, &labels, err);
 }
 
 static bool all_seen(const struct series_scan *scan, const struct query_window *window, size_t run)
@@ -279,7 +287,7 @@ static int series_window(struct query *query, struct query_window *window, void 
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = window->firsts[kept[i]];
 		     found[i] && j < window->firsts[kept[i] + 1]; j++)
-			if (visit_series(scan, window, &window->columns[j], err) < 0)
+			if (visit_series(query, window, &window->columns[j], scan, err) < 0)
 				return -1;
 	return 0;
 }
@@ -320,17 +328,16 @@ struct span_scan {
 	void *context;
 };
 
-static int visit_spans(struct span_scan *scan, const struct query_window *window,
-                       const struct query_column *column, const struct reader_row *row,
-                       const struct query_samples *samples, const int64_t *values,
-                       struct error *err)
+static int visit_spans(struct span_scan *scan, const struct query_column *column,
+                       const struct reader_row *row, const struct query_samples *samples,
+                       const int64_t *values, struct error *err)
 {
 	static const uint8_t none[TRACE_ID_SIZE];
 
 	for (uint32_t i = 0; i < samples->page.row_count; i++) {
 		const struct store_span span = {
 			.series = column->number,
-			.labels = query_labels(window, column),
+			.labels = &column->labels,
 			.time_unix_ns = row->time_unix_ns,
 			.value = values[i],
 			.span_id = samples->span_ids[i],
@@ -355,12 +362,14 @@ static int span_row(struct query *query, struct query_window *window, const stru
 	if (!samples.span_ids)
 		return 0;
 	for (size_t i = window->firsts[row->run]; i < window->firsts[row->run + 1]; i++) {
-		const struct query_column *column = &window->columns[i];
+		struct query_column *column = &window->columns[i];
+		const struct label_set *labels;
 		int64_t *values;
 
-		if (sample_page_values(&samples.page, column->column, query->scratch, &values,
+		if (query_labels(query, window, column, &labels, err) < 0 ||
+		    sample_page_values(&samples.page, column->column, query->scratch, &values,
 		                       err) < 0 ||
-		    visit_spans(context, window, column, row, &samples, values, err) < 0)
+		    visit_spans(context, column, row, &samples, values, err) < 0)
 			return -1;
 	}
 	return 0;

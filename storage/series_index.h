@@ -1,11 +1,13 @@
 /*
  * The series of one window in memory, and the groups of series that share rows.
  *
- * Shape    label sets by id and groups by id, both from 0, columns that only grow. A
- *          group is the list of series ids that the columns of its sample bodies belong
- *          to, in that order.
- * Threads  one adds and publishes; any may read below the counts of a view. Label sets
- *          are borrowed from the index.
+ * Shape    series by id and groups by id, both from 0, columns that only grow. A series
+ *          is a list of values of the window's label index, where each text stands once;
+ *          a label set is made of it when somebody wants one. A group is the list of
+ *          series ids that the columns of its sample bodies belong to, in that order;
+ *          places lead from a series to the groups that have it.
+ * Threads  one adds and publishes; any may read below the counts of a view. Texts are
+ *          borrowed from the index.
  * Source   docs/formats/store.md, "Series"
  */
 #pragma once
@@ -14,13 +16,22 @@
 #include "base/hash.h"
 #include "base/strbuf.h"
 #include "profile/label_set.h"
-#include "storage/column.h"
+#include "storage/label_index.h"
 
 #define SERIES_LABELS_MAX 4096 /* labels of a series on disk; far more than any limit lets in */
 
 struct series_entry {
-	struct label_set labels;
 	struct hash128 fingerprint; /* keyed with the store's key */
+	const uint32_t *values;     /* of the label index, in the order of the names' texts */
+	uint32_t value_count;
+	_Atomic uint32_t newest_place; /* + 1; 0: no group has it */
+};
+
+/* A column of a group that belongs to a series. */
+struct series_place {
+	uint32_t group;
+	uint32_t column;
+	uint32_t previous; /* + 1: of the same series; 0: the first */
 };
 
 struct series_group {
@@ -31,8 +42,11 @@ struct series_group {
 struct series_index {
 	struct column series;
 	struct column groups;
+	struct column places;
+	struct label_index labels;
 	uint32_t series_count; /* of the thread that adds */
 	uint32_t group_count;
+	uint32_t place_count;
 	_Atomic uint32_t published_series;
 	_Atomic uint32_t published_groups;
 	uint64_t key;
@@ -52,6 +66,7 @@ void series_index_publish(struct series_index *index);
 
 /* Groups refer to series below the count of the same view. */
 struct series_view {
+	const struct series_index *index;
 	struct series_entry *const *series;
 	struct series_group *const *groups;
 	uint32_t series_count;
@@ -71,11 +86,30 @@ static inline const struct series_group *series_view_group(const struct series_v
 	return SYMBOLS_AT(view->groups, id);
 }
 
+/* The labels of a series, in `arena`; the texts are borrowed. */
+int series_view_labels(const struct series_view *view, uint32_t id, struct arena *arena,
+                       struct label_set *out, struct error *err);
+
+/* The id of the series' value of a name of the label index; LABEL_NONE when it has none. */
+uint32_t series_view_value_id(const struct series_view *view, uint32_t id, uint32_t name);
+
+/* The text of the series' value of a name; empty when it has none. For the thread that adds. */
+struct str series_index_value(const struct series_index *index, uint32_t id, struct str name);
+
+/*
+ * The chain of a series' places below the view's count of groups: begins with the newest,
+ * NULL is its end.
+ */
+const struct series_place *series_view_newest(const struct series_view *view, uint32_t id);
+const struct series_place *series_view_previous(const struct series_view *view,
+                                                const struct series_place *place);
+
 size_t series_index_bytes(const struct series_index *index);
 
 /* ---- on disk ---- */
 
-void series_labels_encode(const struct label_set *labels, struct strbuf *out);
+/* For the thread that adds. */
+void series_index_encode(const struct series_index *index, uint32_t id, struct strbuf *out);
 
 /*
  * Adds the series that the bytes describe. ERROR_CORRUPT for bytes that are no sorted

@@ -216,8 +216,7 @@ static int write_series(struct table_writer *writer, const struct window_tables 
 
 	for (uint32_t id = tables->persisted_series; id < index->series_count; id++) {
 		strbuf_reset(&writer->raw);
-		series_labels_encode(&COLUMN_AT(&index->series, struct series_entry, id)->labels,
-		                     &writer->raw);
+		series_index_encode(index, id, &writer->raw);
 		statement_bind_int(writer->put_series, 1, id);
 		statement_bind_bytes(writer->put_series, 2, strbuf_view(&writer->raw));
 		if (statement_run(writer->put_series, err) < 0)

@@ -18,8 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	strbuf_init(&again, (size_t)16 << 20);
 	if (series_index_decode(index, bytes, &err) == 0) {
-		series_labels_encode(&COLUMN_AT(&index->series, struct series_entry, 0)->labels,
-		                     &again);
+		series_index_encode(index, 0, &again);
 		if (series_index_decode(index, strbuf_view(&again), &err) < 0)
 			abort();
 	}
