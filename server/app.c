@@ -9,6 +9,7 @@
 #include "server/options.h"
 #include "server/rate_limit.h"
 #include "server/rejects.h"
+#include "server/routes/answer_share.h"
 #include "storage/sqlite_store.h"
 
 static struct limits *limits_new(const struct options *options)
@@ -70,6 +71,7 @@ int app_open(const struct options *options, struct app **out, struct error *err)
 	app->metrics = app_metrics_new(app->registry);
 	app->ingest_rate = rate_limit_new();
 	app->rejects = rejects_new();
+	app->shares = answer_shares_new();
 	if (open_store(app, options, err) < 0) {
 		app_close(app);
 		return -1;
@@ -85,6 +87,7 @@ void app_close(struct app *app)
 	if (!app)
 		return;
 	store_close(app->store);
+	answer_shares_free(app->shares);
 	rejects_free(app->rejects);
 	rate_limit_free(app->ingest_rate);
 	app_metrics_free(app->metrics);

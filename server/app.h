@@ -14,11 +14,12 @@
 #include "profile/profile_type.h"
 #include "storage/store.h"
 
-struct options;      /* server/options.h: all values of server/options.def */
-struct rate_limit;   /* server/rate_limit.h */
-struct rejects;      /* server/rejects.h */
-struct app_metrics;  /* server/app_metrics.h */
-struct server_gauge; /* server/app_metrics.h */
+struct answer_shares; /* server/routes/answer_share.h */
+struct options;       /* server/options.h: all values of server/options.def */
+struct rate_limit;    /* server/rate_limit.h */
+struct rejects;       /* server/rejects.h */
+struct app_metrics;   /* server/app_metrics.h */
+struct server_gauge;  /* server/app_metrics.h */
 
 /* The values that SIGHUP reloads. */
 struct limits {
@@ -48,6 +49,7 @@ struct app {
 	struct app_metrics *metrics;    /* the families by name */
 	struct rate_limit *ingest_rate; /* tenants' buckets for limits.ingestion_rate_bytes */
 	struct rejects *rejects;        /* write requests that were refused */
+	struct answer_shares *shares;   /* read requests under way, for equal ones */
 	enum profile_merge instant;     /* -query.instant */
 	int64_t start_unix_ns;
 	struct limits *_Atomic limits;

@@ -30,14 +30,19 @@ void query_end(struct query *query)
 int query_check(const struct query *query, struct error *err)
 {
 	const struct store_cancel *cancel = query->asked->cancel;
+	bool is_late = false;
 
 	if (!cancel)
 		return 0;
-	if (cancel->gone && atomic_load_explicit(cancel->gone, memory_order_relaxed))
-		return error_set(err, ERROR_CANCELLED, "nobody waits for the answer");
-	if (cancel->deadline_mono_ns > 0 && clock_mono_ns() > cancel->deadline_mono_ns)
-		return error_set(err, ERROR_TIMED_OUT, "the query took too long");
-	return 0;
+	for (; cancel; cancel = atomic_load_explicit(&cancel->also, memory_order_acquire)) {
+		if (cancel->gone && atomic_load_explicit(cancel->gone, memory_order_relaxed))
+			continue;
+		if (cancel->deadline_mono_ns == 0 || clock_mono_ns() <= cancel->deadline_mono_ns)
+			return 0;
+		is_late = true;
+	}
+	return is_late ? error_set(err, ERROR_TIMED_OUT, "the query took too long")
+	               : error_set(err, ERROR_CANCELLED, "nobody waits for the answer");
 }
 
 int query_labels(struct query *query, const struct query_window *window,

@@ -123,6 +123,7 @@ int sqlite_store_remove(struct store *store, const struct store_query *asked,
 	query_begin(&query, own, asked, NULL);
 	result = query_windows(&query, remove_window, &count, err);
 	query_end(&query);
+	tenant_versions_move(&own->versions, asked->tenant);
 	if (result == 0)
 		*out_profiles = count;
 	return result;

@@ -53,6 +53,16 @@ static int append(struct store *store, struct store_write *write, struct error *
 	return writer_append(own->writer, write, err);
 }
 
+static bool version(struct store *store, struct str tenant, uint64_t *out)
+{
+	struct sqlite_store *own = sqlite_store_of(store);
+
+	if (!own->writer)
+		return false;
+	*out = tenant_versions_get(&own->versions, tenant);
+	return true;
+}
+
 static void usage(struct store *store, struct store_usage *out)
 {
 	struct sqlite_store *own = sqlite_store_of(store);
@@ -104,6 +114,7 @@ static const struct store_operations operations = {
 	.scan_spans = sqlite_store_scan_spans,
 	.merge = sqlite_store_merge,
 	.remove = sqlite_store_remove,
+	.version = version,
 	.stats = sqlite_store_stats,
 	.settings = sqlite_store_settings,
 	.put_setting = sqlite_store_put_setting,
@@ -120,6 +131,7 @@ static int start_writer(struct sqlite_store *store, const struct sqlite_store_op
 	struct writer_options writer = {
 		.windows = &store->windows,
 		.folder = &store->folder,
+		.versions = &store->versions,
 		.retention = {
 			.path = store->folder.path,
 			.age_ns = options->retention_ns,

@@ -8,6 +8,7 @@
 
 #include "storage/sqlite_store.h"
 #include "storage/store_folder.h"
+#include "storage/tenant_versions.h"
 #include "storage/window_set.h"
 #include "storage/writer.h"
 
@@ -16,6 +17,7 @@ struct sqlite_store {
 	struct store_folder folder;
 	struct budget *budget; /* or NULL */
 	struct window_set windows;
+	struct tenant_versions versions;
 	struct writer *writer; /* NULL: read-only */
 };
 

@@ -50,11 +50,13 @@ struct store_write {
 
 /*
  * Set from another thread, or by time: the query ends with ERROR_CANCELLED or
- * ERROR_TIMED_OUT.
+ * ERROR_TIMED_OUT. Several may wait for one query: it ends when none does any more.
  */
 struct store_cancel {
 	const _Atomic bool *gone; /* or NULL */
 	int64_t deadline_mono_ns; /* 0: none */
+	/* who waits too: may be set while the query runs, and stays until it is over */
+	const struct store_cancel *_Atomic also;
 };
 
 struct store_range {
@@ -180,6 +182,7 @@ struct store_operations {
 	             struct error *err);
 	int (*remove)(struct store *store, const struct store_query *query,
 	              enum store_removal removal, uint64_t *out_profiles, struct error *err);
+	bool (*version)(struct store *store, struct str tenant, uint64_t *out);
 	int (*stats)(struct store *store, struct str tenant, struct store_stats *out,
 	             struct error *err);
 	int (*settings)(struct store *store, struct str tenant, store_setting_visitor visit,
@@ -248,6 +251,16 @@ static inline MUST_CHECK int store_remove(struct store *store, const struct stor
                                           struct error *err)
 {
 	return store->operations->remove(store, query, removal, out_profiles, err);
+}
+
+/*
+ * A number that grows before a write, or a removal, of the tenant's is answered. As long as
+ * it stays, an answer that was begun after it was asked for is as good as a new one. False:
+ * nobody can say, since another process writes.
+ */
+static inline bool store_version(struct store *store, struct str tenant, uint64_t *out)
+{
+	return store->operations->version(store, tenant, out);
 }
 
 static inline int store_stats(struct store *store, struct str tenant, struct store_stats *out,

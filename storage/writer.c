@@ -260,6 +260,7 @@ static void answer(struct writer *writer, struct batch_write *entry)
 	struct store_write *write = entry->write;
 	struct write_hashes *hashes = write->prepared;
 
+	tenant_versions_move(writer->options.versions, write->tenant);
 	if (writer->options.budget)
 		budget_give(writer->options.budget, write_hashes_bytes(hashes));
 	write->prepared = NULL;

@@ -17,12 +17,14 @@
 #include "storage/retention.h"
 #include "storage/sqlite_store.h"
 #include "storage/store_folder.h"
+#include "storage/tenant_versions.h"
 
 struct writer;
 
 struct writer_options {
 	struct window_set *windows;
 	const struct store_folder *folder; /* open for writing */
+	struct tenant_versions *versions;
 	struct retention retention;
 	enum sqlite_store_sync sync;
 	size_t queue_max_bytes;

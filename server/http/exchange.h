@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "storage/store.h"
 
+struct answer_flight;
 struct app;   /* server/app.h: options, store, limits, metrics */
 struct route; /* server/routes/route.h */
 
@@ -40,7 +41,8 @@ struct exchange {
 	size_t weight; /* bytes that it is expected to take while it runs; 0: few */
 
 	void (*finish)(struct exchange *exchange); /* the listener's */
-	struct exchange *next;                     /* the worker pool's */
+	struct exchange *next;       /* the worker pool's, then routes/answer_share.h's */
+	struct answer_flight *share; /* routes/answer_share.h's */
 };
 
 /*

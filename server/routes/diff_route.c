@@ -63,6 +63,8 @@ enum exchange_state serve_diff(struct exchange *exchange)
 
 	if (!message)
 		return EXCHANGE_DONE;
+	if (rpc_share(exchange, &call))
+		return EXCHANGE_PENDING;
 	if (run_diff(exchange,
 	             (const side_request *[2]){ request->left ? request->left : &absent,
 	                                        request->right ? request->right : &absent },

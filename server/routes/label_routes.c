@@ -153,6 +153,8 @@ enum exchange_state serve_label_names(struct exchange *exchange)
 
 	if (!message)
 		return EXCHANGE_DONE;
+	if (rpc_share(exchange, &call))
+		return EXCHANGE_PENDING;
 	if (list_names(exchange, &call, (const void *)message, &response, &err) < 0)
 		return rpc_fail(exchange, &err);
 	connect_write(&call, &response.base, &exchange->response);
@@ -189,6 +191,8 @@ enum exchange_state serve_label_values(struct exchange *exchange)
 
 	if (!message)
 		return EXCHANGE_DONE;
+	if (rpc_share(exchange, &call))
+		return EXCHANGE_PENDING;
 	if (list_values(exchange, (const void *)message, &response, &err) < 0)
 		return rpc_fail(exchange, &err);
 	connect_write(&call, &response.base, &exchange->response);
@@ -261,6 +265,8 @@ enum exchange_state serve_series(struct exchange *exchange)
 
 	if (!message)
 		return EXCHANGE_DONE;
+	if (rpc_share(exchange, &call))
+		return EXCHANGE_PENDING;
 	if (list_series(exchange, &call, (const void *)message, &response, &err) < 0)
 		return rpc_fail(exchange, &err);
 	connect_write(&call, &response.base, &exchange->response);

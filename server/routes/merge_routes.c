@@ -192,6 +192,8 @@ enum exchange_state serve_select_merge_stacktraces(struct exchange *exchange)
 
 	if (!message)
 		return EXCHANGE_DONE;
+	if (rpc_share(exchange, &merging.call))
+		return EXCHANGE_PENDING;
 	merging.request = (const void *)message;
 	return answer(&merging, answer_stacktraces);
 }
@@ -207,6 +209,8 @@ enum exchange_state serve_select_merge_span_profile(struct exchange *exchange)
 
 	if (!message)
 		return EXCHANGE_DONE;
+	if (rpc_share(exchange, &merging.call))
+		return EXCHANGE_PENDING;
 	alike.profile_typeid = request->profile_typeid;
 	alike.label_selector = request->label_selector;
 	alike.start = request->start;
@@ -229,6 +233,8 @@ enum exchange_state serve_select_merge_profile(struct exchange *exchange)
 
 	if (!message)
 		return EXCHANGE_DONE;
+	if (rpc_share(exchange, &merging.call))
+		return EXCHANGE_PENDING;
 	alike.profile_typeid = request->profile_typeid;
 	alike.label_selector = request->label_selector;
 	alike.start = request->start;

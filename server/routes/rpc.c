@@ -2,6 +2,8 @@
 
 #include "api/grpc.h"
 #include "base/clock.h"
+#include "server/app.h"
+#include "server/routes/answer_share.h"
 #include "server/routes/dispatch.h"
 #include "server/routes/route.h"
 #include "server/tenant.h"
@@ -46,4 +48,17 @@ bool rpc_take_tenant(struct exchange *exchange)
 bool rpc_accept(struct exchange *exchange, struct connect_call *call)
 {
 	return rpc_begin(exchange, call) && rpc_take_tenant(exchange);
+}
+
+bool rpc_share(struct exchange *exchange, const struct connect_call *call)
+{
+	const struct str parts[] = {
+		call->message,
+		exchange->request.query,
+		call->content_type, /* with the codec */
+		call->gzip_answer ? STR("gzip") : STR(""),
+		call->utf8_label_names ? STR("utf8") : STR(""),
+	};
+
+	return answer_share_join(exchange->app->shares, exchange, parts, ARRAY_LENGTH(parts));
 }

@@ -28,3 +28,9 @@ bool rpc_accept(struct exchange *exchange, struct connect_call *call);
  */
 bool rpc_begin(struct exchange *exchange, struct connect_call *call);
 bool rpc_take_tenant(struct exchange *exchange);
+
+/*
+ * For reads whose message says all that is asked, times included. True: an equal one is
+ * being executed, and its answer is this one's too: return EXCHANGE_PENDING at once.
+ */
+bool rpc_share(struct exchange *exchange, const struct connect_call *call);

@@ -77,6 +77,8 @@ enum exchange_state serve_select_series(struct exchange *exchange)
 
 	if (!message)
 		return EXCHANGE_DONE;
+	if (rpc_share(exchange, &call))
+		return EXCHANGE_PENDING;
 	if (run_series(exchange, (const void *)message, &result, &err) < 0)
 		return rpc_fail(exchange, &err);
 	series_answer(&call, &result, &exchange->response);
@@ -164,6 +166,8 @@ enum exchange_state serve_select_heatmap(struct exchange *exchange)
 
 	if (!message)
 		return EXCHANGE_DONE;
+	if (rpc_share(exchange, &call))
+		return EXCHANGE_PENDING;
 	if (run_heatmap(exchange, (const void *)message, &result, &err) < 0)
 		return rpc_fail(exchange, &err);
 	heatmap_answer(&call, &result, &exchange->response);
