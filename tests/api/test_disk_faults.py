@@ -6,6 +6,7 @@ Each scenario is run again and again; the first time its first call on the store
 kinds of faults are those of ../support/faults/fault_plan.h. A write that was refused is sent again, with the same bytes, when the fault is over:
 whether it had been stored or not, it is there once.
 """
+import json
 import os
 import re
 import shutil
@@ -210,6 +211,7 @@ class Again(Faulty):
                     if tenant.send(server, days_ago).status != 200:
                         raise AssertionError("a store cannot be made: " + server.log_text())
                 tenant.put_setting(server, "red")
+                cls.send_pairs(server, tenant)
             server.kill()
             cls.store = tempfile.mkdtemp(prefix="vramscope-store-")
             shutil.copytree(server.store, os.path.join(cls.store, "store"))
@@ -217,6 +219,21 @@ class Again(Faulty):
     @classmethod
     def tearDownClass(cls):
         shutil.rmtree(cls.store)
+
+    @classmethod
+    def send_pairs(cls, server, tenant):
+        """Profiles of two types that share their rows, five a day."""
+        for days_ago in (0, 1):
+            for number in range(5):
+                answer = server.push(({"__name__": "memory", "service_name": "pair"}, [harness.pprof(
+                    [{"stack": "pair;p%d" % number, "values": [1, 2]}], sample_types=["alloc_objects/count", "alloc_space/bytes"],
+                    time_nanos=(int(time.time()) - days_ago * DAY) * 10**9 + number)]), headers=tenant.headers)
+                if answer.status != 200:
+                    raise AssertionError(repr(answer))
+
+    def pairs(self, server, tenant, kind):
+        now_ms = int(time.time() * 1000)
+        return server.totals("memory:alloc_%s::" % kind, '{service_name="pair"}', now_ms - 6 * DAY * 1000, now_ms + 2000, tenant.headers)
 
     def copy(self, *options):
         """A server with the store, not started, and its tenants."""
@@ -272,6 +289,39 @@ class Again(Faulty):
         finally:
             server.close()
 
+    def delete_one(self, kind, n):
+        """One of two types that share rows goes: the other one is there, and everything else."""
+        server, tenants = self.copy()
+        question = json.dumps({"query": 'memory:alloc_objects:count::{service_name="pair"}', "from": "now-6d", "until": "now+1m"}).encode()
+
+        def delete():
+            return server.request("POST", "/api/v1/delete", question, dict(tenants[0].headers, **{"Content-Type": "application/json"}))
+        kept = {"pair;p%d" % number: 4 for number in range(5)}
+        try:
+            server.start()
+            server.faults.arm(kind, n)
+            answer = delete()
+            failed = server.faults.disarm()
+            self.expect(kind, answer)
+            left = self.pairs(server, tenants[0], "objects:count")
+            if answer.status == 200:
+                self.assertEqual(left, {})
+            self.assertEqual(self.pairs(server, tenants[0], "space:bytes"), kept)
+            self.judge(server, tenants)
+            answer = delete()
+            self.assertEqual((answer.status, answer.json["profiles"]), (200, sum(left.values())), answer)
+            self.assertEqual(self.pairs(server, tenants[0], "objects:count"), {})
+            self.assertEqual(self.pairs(server, tenants[1], "objects:count"), {stack: 2 for stack in kept})
+            self.over(server)
+            server.start()
+            self.assertEqual(self.pairs(server, tenants[0], "objects:count"), {})
+            self.assertEqual(self.pairs(server, tenants[0], "space:bytes"), kept)
+            self.judge(server, tenants)
+            self.over(server)
+            return failed
+        finally:
+            server.close()
+
     def forget_one(self, kind, n):
         """Two days are too old, all at once: those within the time are there whatever happens."""
         server, tenants = self.copy()
@@ -317,6 +367,7 @@ def add_tests():
                 yield Work, "test_%s_from_then_on" % kind, lambda self: self.all_rounds(kind, faults.FOR_EVER)
             yield Begin, "test_%s_at_the_first_start" % kind, lambda self: self.sweep(kind, lambda n: self.run_one(kind, n))
             yield Again, "test_%s_after_a_kill" % kind, lambda self: self.sweep(kind, lambda n: self.open_one(kind, n))
+            yield Again, "test_%s_while_profiles_are_deleted" % kind, lambda self: self.sweep(kind, lambda n: self.delete_one(kind, n))
             if kind != "memory":
                 yield Again, "test_%s_at_the_end" % kind, lambda self: self.sweep(kind, lambda n: self.close_one(kind, n))
             if kind not in ("memory", "short", "no_space"):  # days are unlinked, and nothing is written
