@@ -116,11 +116,7 @@ static bool any_failed(const struct open_windows *windows)
 	return false;
 }
 
-/*
- * Damaged windows go out of the way. Those that could not be written are opened anew, by
- * readers too: connections keep in mind what was refused to one of them (SQLite shares a log's
- * index, and opens it for reading only when it could not be opened for writing).
- */
+/* Damaged windows go out of the way, those that could not be written are opened anew. */
 static void settle_windows(struct open_windows *windows)
 {
 	for (size_t i = windows->count; i-- > 0;) {
@@ -133,8 +129,7 @@ static void settle_windows(struct open_windows *windows)
 		if (failed && code == ERROR_CORRUPT) {
 			(void)open_windows_set_aside(windows, window, &ignored);
 		} else if (failed && code == ERROR_IO) {
-			window_close_readers(window);
-			open_windows_close(windows, window);
+			open_windows_renew(windows, window);
 		}
 	}
 }

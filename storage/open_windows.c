@@ -118,6 +118,12 @@ void open_windows_close(struct open_windows *open, struct window *window)
 	}
 }
 
+void open_windows_renew(struct open_windows *open, struct window *window)
+{
+	window_close_readers(window);
+	open_windows_close(open, window);
+}
+
 /* While somebody holds the window: the set lets it go. */
 static int set_aside(struct open_windows *open, struct window *window, struct error *err)
 {

@@ -43,6 +43,13 @@ int open_windows_add(struct open_windows *open, struct window *window, struct st
 /* Closes a window's writing side, if it is open. */
 void open_windows_close(struct open_windows *open, struct window *window);
 
+/*
+ * Closes it, and what readers have handed back, after it could not be written: connections keep
+ * in mind what was refused to one of them (SQLite shares a log's index, and opens it for reading
+ * only when it could not be opened for writing). The next write opens it anew.
+ */
+void open_windows_renew(struct open_windows *open, struct window *window);
+
 /* Closes, takes out of the list, and renames the files to *.damaged. */
 int open_windows_set_aside(struct open_windows *open, struct window *window, struct error *err);
 

@@ -41,6 +41,8 @@ static int remove_slice(struct writer *writer, void *context, struct error *err)
 	if (window_writer_remove(window, &slice->removal, &slice->rows, &slice->removed, err) < 0 ||
 	    window_writer_commit(window, err) < 0) {
 		window_writer_rollback(window);
+		if (err->code == ERROR_IO)
+			writer_renew_window(writer, slice->window);
 		return -1;
 	}
 	return window_writer_tend(window, err);

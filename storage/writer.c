@@ -412,6 +412,11 @@ int writer_open_window(struct writer *writer, struct window *window, struct str 
 	return 0;
 }
 
+void writer_renew_window(struct writer *writer, struct window *window)
+{
+	open_windows_renew(&writer->windows, window);
+}
+
 int writer_set_aside(struct writer *writer, struct window *window, struct error *err)
 {
 	if (!window_set_is_listed(writer->options.windows, window))

@@ -55,6 +55,9 @@ int writer_set_retention(struct writer *writer, const struct retention *retentio
 int writer_open_window(struct writer *writer, struct window *window, struct str tenant,
                        struct window_writer **out, struct error *err);
 
+/* For jobs: a window that could not be written (ERROR_IO) is opened anew for the next one. */
+void writer_renew_window(struct writer *writer, struct window *window);
+
 /* For jobs: closes the window's writing side and puts its files out of the way. */
 int writer_set_aside(struct writer *writer, struct window *window, struct error *err);
 
