@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/id_map.h"
 #include "base/mem.h"
 #include "base/wire.h"
@@ -10,10 +11,11 @@
 #include "storage/sample_page.h"
 #include "storage/window_file.h"
 
-#define SAMPLE_LEVEL     1     /* of zstd; the block that comes later packs well */
-#define RETRY_S          86400 /* a profile sent again within this time is stored once */
-#define TEND_FRAMES      1000  /* of 4 KiB: then the log is moved */
-#define TEND_HARD_FRAMES 8192  /* 32 MiB: then readers are waited for */
+#define SAMPLE_LEVEL     1               /* of zstd; the block that comes later packs well */
+#define RETRY_S          86400           /* a profile sent again within this time is stored once */
+#define TEND_FRAMES      1000            /* of 4 KiB: then the log is moved */
+#define TEND_HARD_FRAMES 8192            /* 32 MiB: then readers are waited for */
+#define TEND_AGAIN_NS    (10 * NS_PER_S) /* then again, when one did not end; a guess */
 
 struct window_writer {
 	struct window *window;
@@ -24,6 +26,8 @@ struct window_writer {
 	struct id_map series; /* by fingerprint */
 	struct id_map groups; /* by the hash of their series */
 	int64_t next_sample;
+	bool has_waited; /* for readers that did not end */
+	int64_t waited_mono_ns;
 	bool dirty; /* a transaction is open */
 
 	struct statement *begin;
@@ -368,16 +372,30 @@ void window_writer_rollback(struct window_writer *writer)
 	writer->dirty = false;
 }
 
+/* Somebody who reads for long, as a check or a copy, is not waited for at every commit. */
+static bool may_wait(const struct window_writer *writer)
+{
+	return !writer->has_waited || clock_mono_ns() - writer->waited_mono_ns >= TEND_AGAIN_NS;
+}
+
+static int wait_for_readers(struct window_writer *writer, struct error *err)
+{
+	const int result = database_checkpoint(writer->database, DATABASE_CHECKPOINT_TRUNCATE, err);
+
+	writer->has_waited = database_wal_frames(writer->database) > 0;
+	writer->waited_mono_ns = clock_mono_ns();
+	return result;
+}
+
 int window_writer_tend(struct window_writer *writer, struct error *err)
 {
 	const uint32_t frames = database_wal_frames(writer->database);
 
 	if (frames < TEND_FRAMES)
 		return 0;
-	return database_checkpoint(writer->database,
-	                           frames < TEND_HARD_FRAMES ? DATABASE_CHECKPOINT_PASSIVE
-	                                                     : DATABASE_CHECKPOINT_TRUNCATE,
-	                           err);
+	if (frames >= TEND_HARD_FRAMES && may_wait(writer))
+		return wait_for_readers(writer, err);
+	return database_checkpoint(writer->database, DATABASE_CHECKPOINT_PASSIVE, err);
 }
 
 /* ---- removing ---- */

@@ -1,5 +1,6 @@
 """verify names each damaged thing by file, table and id, goes on, and finds nothing in a store that is whole."""
 import os
+import random
 import shutil
 import sqlite3
 import tempfile
@@ -94,6 +95,30 @@ class Verify(unittest.TestCase):
 
     def test_a_window_alone_is_whole(self):
         self.assertEqual(harness.vramscope("verify", "--quiet", self.window()), (0, "", ""))
+
+    def test_whoever_reads_for_long_holds_up_no_writes(self):
+        """Past 32 MiB of log the writer waits for readers, two seconds at most; not at every commit."""
+        rng = random.Random(1)
+        with harness.Server("-validation.max-profile-size-bytes=0", "-validation.max-profile-stacktrace-samples=0",
+                            store=os.path.join(self.folder.name, "busy")) as server:
+            def send():
+                """The same stacks each time, with values that do not compress: 180 KB of log."""
+                body = "".join("main;s%d %d\n" % (n, rng.getrandbits(60)) for n in range(20000))
+                answer = server.ingest("busy.alloc_space", body.encode())
+                self.assertEqual(answer.status, 200, answer)
+
+            send()
+            window = next(os.path.join(folder, f) for folder, _, files in os.walk(server.store) for f in files if f.endswith(".db"))
+            reader = sqlite3.connect("file:%s?mode=ro" % window, uri=True)
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM profile").fetchone()
+            while os.path.getsize(window + "-wal") < 34 * 1024 * 1024:
+                send()
+            begin = time.monotonic()
+            for number in range(30):
+                self.assertEqual(server.ingest("busy.alloc_space", b"main;n%d 1" % number).status, 200)
+            self.assertLess(time.monotonic() - begin, 30)  # 60 s when each of them waits
+            reader.close()
 
     # --- pages
 
