@@ -15,6 +15,7 @@
 
 #define BLOCK_PROFILES_MAX 8192                /* profiles of a block */
 #define BLOCK_ROWS_MAX     (UINT32_C(1) << 20) /* rows of a block that has two profiles */
+#define BLOCK_STACKS_MAX   (UINT32_C(1) << 26) /* stacks of its window: a table of them is kept */
 #define BLOCK_VALUES_MAX   (UINT32_C(1) << 22) /* rows times series of such a one */
 
 /* Profiles [first, end) of a block. Where there are many they ascend and do not meet. */

@@ -1,9 +1,8 @@
 /*
  * Makes the bodies of one block from the profiles that it will stand for.
  *
- * Shape    rows are gathered by profile, then sorted by stack once; some 40 bytes a row
- *          of two series while it works. What comes out is the same whatever order the
- *          memory of it had.
+ * Shape    rows are gathered by profile, then moved to their stacks; some 36 bytes a row
+ *          of two series while it works, and 4 for each stack of the window.
  * Errors   ERROR_TOO_LARGE for what no block holds, ERROR_UNAVAILABLE when the budget
  *          has no room, ERROR_CORRUPT for samples that do not read back.
  * Threads  none.

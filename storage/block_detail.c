@@ -341,6 +341,9 @@ static uint64_t sum_stack(const struct cut *cut, uint32_t place)
 		block_detail_values(cut->detail, cut->series, place, cut->values);
 	if (list->bitmap && cut->span_count <= FEW_SPANS)
 		return sum_ranges(cut, first, list->bitmap);
+	if (!list->bitmap && cut->is_plain)
+		return block_numbers_sum_members(&cut->series->numbers, first, count, list->members,
+		                                 cut->inside);
 	if (list->bitmap)
 		mask_bitmap(cut, list->bitmap);
 	for (uint32_t i = 0; !list->bitmap && i < count; i++)

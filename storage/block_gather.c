@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "storage/block_detail.h"
-#include "storage/row_order.h"
 
 void block_gather_init(struct block_gather *gather, uint32_t series_count, struct budget *budget)
 {
@@ -146,6 +145,10 @@ static int add_rows(struct block_gather *gather, const struct sample_page *sampl
 
 	if (samples->row_count == 0)
 		return 0;
+	if (samples->stacks[samples->row_count - 1] >= BLOCK_STACKS_MAX)
+		return error_set(err, ERROR_TOO_LARGE,
+		                 "stack %u: a block is of a window of at most %u",
+		                 samples->stacks[samples->row_count - 1], BLOCK_STACKS_MAX);
 	if (need_rows(gather, samples->row_count, err) < 0 ||
 	    add_values(gather, samples, scratch, err) < 0 ||
 	    sample_page_spans(samples, scratch, &spans, err) < 0 ||
@@ -186,121 +189,135 @@ int block_gather_add(struct block_gather *gather, const struct block_profile *pr
 
 /* ---- sorting ---- */
 
-/* Counts the rows of each stack in sorted keys. */
-static int find_stacks(const struct row_key *keys, uint32_t count, struct arena *arena,
+/* By stack id: how many rows it has, then where its next one goes. */
+struct places {
+	uint32_t *next;
+	uint32_t end; /* of ids */
+};
+
+static uint32_t stacks_end(const struct block_gather *gather)
+{
+	uint32_t largest = 0;
+
+	for (uint32_t i = 0; i < gather->row_count; i++)
+		if (gather->stacks[i] > largest)
+			largest = gather->stacks[i];
+	return largest + 1;
+}
+
+static int count_rows(struct block_gather *gather, struct arena *arena, struct places *out,
+                      struct error *err)
+{
+	out->end = stacks_end(gather);
+	out->next = arena_array(arena, out->end, sizeof(*out->next));
+	if (!out->next)
+		return arena_error(arena, err);
+	for (uint32_t i = 0; i < gather->row_count; i++)
+		out->next[gather->stacks[i]]++;
+	return 0;
+}
+
+static int find_stacks(const struct places *places, struct arena *arena,
                        struct block_gathered_stacks *out, struct error *err)
 {
-	uint32_t stacks = 0;
+	size_t count = 0;
 
-	for (uint32_t i = 0; i < count; i++)
-		stacks += i == 0 || keys[i].stack != keys[i - 1].stack;
-	out->stacks = arena_array_raw(arena, stacks, sizeof(*out->stacks));
-	out->row_counts = arena_array(arena, stacks, sizeof(*out->row_counts));
-	out->order = arena_array_raw(arena, stacks, sizeof(*out->order));
-	out->firsts = arena_array_raw(arena, (size_t)stacks + 1, sizeof(*out->firsts));
+	for (uint32_t i = 0; i < places->end; i++)
+		count += places->next[i] > 0;
+	out->stacks = arena_array_raw(arena, count, sizeof(*out->stacks));
+	out->row_counts = arena_array_raw(arena, count, sizeof(*out->row_counts));
+	out->order = arena_array_raw(arena, count, sizeof(*out->order));
+	out->firsts = arena_array_raw(arena, count + 1, sizeof(*out->firsts));
 	if (!out->stacks || !out->row_counts || !out->order || !out->firsts)
 		return arena_error(arena, err);
-	for (uint32_t i = 0; i < count; i++) {
-		if (i == 0 || keys[i].stack != keys[i - 1].stack)
-			out->stacks[out->count++] = keys[i].stack;
-		out->row_counts[out->count - 1]++;
+	for (uint32_t i = 0; i < places->end; i++) {
+		if (places->next[i] == 0)
+			continue;
+		out->stacks[out->count] = i;
+		out->row_counts[out->count++] = places->next[i];
 	}
 	block_detail_order(out->row_counts, out->count, out->order, out->firsts);
 	return 0;
 }
 
-/* Which row comes where: keys are by stack, sources by the order of stacks. */
-static int find_sources(const struct row_key *keys, const struct block_gathered_stacks *stacks,
-                        struct arena *arena, uint32_t *sources, struct error *err)
+/* The next row of each stack is its first one. */
+static void rewind_places(const struct block_gathered_stacks *stacks, struct places *places)
 {
-	uint32_t *starts = arena_array_raw(arena, stacks->count, sizeof(*starts));
-	uint32_t start = 0;
-
-	if (!starts)
-		return arena_error(arena, err);
-	for (uint32_t i = 0; i < stacks->count; i++) {
-		starts[i] = start;
-		start += stacks->row_counts[i];
-	}
-	for (uint32_t place = 0; place < stacks->count; place++) {
-		const struct row_key *from = &keys[starts[stacks->order[place]]];
-
-		for (uint32_t i = stacks->firsts[place]; i < stacks->firsts[place + 1]; i++)
-			sources[i] = (from++)->row;
-	}
-	return 0;
+	for (uint32_t place = 0; place < stacks->count; place++)
+		places->next[stacks->stacks[stacks->order[place]]] = stacks->firsts[place];
 }
 
-/* Gathers a column into *spare, which is the column then; the old one is spare. */
-static void permute(int64_t **column, const uint32_t *sources, uint32_t count, int64_t **spare)
+/* Moves a column into *spare, which is the column then; the old one is spare. */
+static void move(const struct block_gather *gather, struct places *places, int64_t **column,
+                 int64_t **spare)
 {
 	int64_t *from = *column;
 	int64_t *to = *spare;
 
-	for (uint32_t i = 0; i < count; i++)
-		to[i] = from[sources[i]];
+	for (uint32_t i = 0; i < gather->row_count; i++)
+		to[places->next[gather->stacks[i]]++] = from[i];
 	*column = to;
 	*spare = from;
 }
 
-static void permute_traces(struct block_gather *gather, const uint32_t *sources)
+static void move_traces(struct block_gather *gather, struct places *places)
 {
-	const uint32_t count = gather->row_count;
-	uint8_t(*to)[TRACE_ID_SIZE] = mem_zalloc((size_t)count + 1, sizeof(*to));
+	uint8_t(*to)[TRACE_ID_SIZE] = mem_zalloc((size_t)gather->row_count + 1, sizeof(*to));
 
-	for (uint32_t i = 0; i < count; i++)
-		memcpy(to[i], gather->trace_ids[sources[i]], sizeof(*to));
+	for (uint32_t i = 0; i < gather->row_count; i++)
+		memcpy(to[places->next[gather->stacks[i]]++], gather->trace_ids[i], sizeof(*to));
 	free(gather->trace_ids);
 	gather->trace_ids = to;
 }
 
-/* Makes the stacks of rows, which are known by now, the profiles of rows. */
-static void permute_profiles(struct block_gather *gather, const uint32_t *sources, int64_t *spare)
+/* Puts the profiles of rows in the place of their stacks, which nobody needs any more. */
+static void move_profiles(struct block_gather *gather, struct places *places, int64_t *spare)
 {
-	uint32_t *numbers = (uint32_t *)(void *)spare;
+	uint32_t *profiles = (uint32_t *)(void *)spare;
 	uint32_t row = 0;
 
 	for (uint32_t i = 0; i < gather->profile_count; i++)
 		for (; row < gather->profiles[i].row_end; row++)
-			numbers[row] = i;
-	for (uint32_t i = 0; i < gather->row_count; i++)
-		gather->stacks[i] = numbers[sources[i]];
+			profiles[places->next[gather->stacks[row]]++] = i;
+	if (gather->row_count > 0)
+		memcpy(gather->stacks, profiles, gather->row_count * sizeof(*profiles));
 }
 
-static void permute_all(struct block_gather *gather, const uint32_t *sources, int64_t **spare)
+/* Rows come by profile, so each stack's stay by profile. */
+static void move_all(struct block_gather *gather, const struct block_gathered_stacks *stacks,
+                     struct places *places, int64_t **spare)
 {
-	permute_profiles(gather, sources, *spare);
-	for (uint32_t i = 0; i < gather->series_count; i++)
-		permute(&gather->values[i], sources, gather->row_count, spare);
-	if (gather->span_ids)
-		permute((int64_t **)(void *)&gather->span_ids, sources, gather->row_count, spare);
-	if (gather->trace_ids)
-		permute_traces(gather, sources);
+	for (uint32_t i = 0; i < gather->series_count; i++) {
+		rewind_places(stacks, places);
+		move(gather, places, &gather->values[i], spare);
+	}
+	if (gather->span_ids) {
+		rewind_places(stacks, places);
+		move(gather, places, (int64_t **)(void *)&gather->span_ids, spare);
+	}
+	if (gather->trace_ids) {
+		rewind_places(stacks, places);
+		move_traces(gather, places);
+	}
+	rewind_places(stacks, places);
+	move_profiles(gather, places, *spare);
 }
 
 int block_gather_sort(struct block_gather *gather, struct arena *arena,
                       struct block_gathered_stacks *out, struct error *err)
 {
 	const size_t rows = (size_t)gather->row_count + 1;
-	CLEANUP(mem_freep) struct row_key *keys = NULL;
 	CLEANUP(mem_freep) int64_t *spare = NULL;
-	CLEANUP(mem_freep) uint32_t *sources = NULL;
 	struct block_gathered_stacks stacks = { 0 };
+	struct places places;
 
-	/* given back with the rest: what follows needs as much again as is freed here */
-	if (take(gather, rows * (sizeof(*keys) + sizeof(*spare) + sizeof(*sources)), err) < 0)
+	if (take(gather, rows * sizeof(*spare), err) < 0)
 		return -1;
-	keys = mem_resize(NULL, rows, sizeof(*keys));
 	spare = mem_resize(NULL, rows, sizeof(*spare));
-	sources = mem_resize(NULL, rows, sizeof(*sources));
-	for (uint32_t i = 0; i < gather->row_count; i++)
-		keys[i] = (struct row_key){ gather->stacks[i], i };
-	row_order_sort(keys, (struct row_key *)(void *)spare, gather->row_count);
-	if (find_stacks(keys, gather->row_count, arena, &stacks, err) < 0 ||
-	    find_sources(keys, &stacks, arena, sources, err) < 0)
+	if (count_rows(gather, arena, &places, err) < 0 ||
+	    find_stacks(&places, arena, &stacks, err) < 0)
 		return -1;
-	free(TAKE(keys));
-	permute_all(gather, sources, &spare);
+	move_all(gather, &stacks, &places, &spare);
 	*out = stacks;
 	return 0;
 }

@@ -1,9 +1,9 @@
 /*
  * The profiles of a block that is being made: what came, by profile, and the same by stack.
  *
- * Shape    arrays that grow by half and count in a budget. block_gather_sort() puts the
- *          rows in the order of the detail, once, column by column in the place of the
- *          old ones.
+ * Shape    arrays that grow by half and count in a budget. block_gather_sort() moves the
+ *          rows to the order of the detail, column by column, by a table of where the next
+ *          row of each stack goes: no keys, one column of spare memory.
  * Errors   ERROR_UNAVAILABLE when the budget has no room, ERROR_CORRUPT for samples that
  *          do not read back.
  * Threads  none.

@@ -267,3 +267,22 @@ uint64_t block_numbers_sum_masked(const struct block_numbers *numbers, size_t fi
 
 	return (uint64_t)numbers->least * taken + sum_planes(numbers, first, count, mask);
 }
+
+uint64_t block_numbers_sum_members(const struct block_numbers *numbers, size_t first, size_t count,
+                                   const uint32_t *members, const uint8_t *inside)
+{
+	uint64_t taken = 0;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; numbers->least != 0 && i < count; i++)
+		taken += inside[members[i]] & 1;
+	for (unsigned plane = 0; plane < numbers->width; plane++) {
+		const struct str part = part_of(numbers->planes[plane], first, count);
+		uint64_t bytes = 0;
+
+		for (size_t i = 0; i < part.length; i++)
+			bytes += (uint8_t)part.data[i] & inside[members[i]];
+		sum += bytes << 8 * plane;
+	}
+	return (uint64_t)numbers->least * taken + sum * numbers->scale;
+}

@@ -54,3 +54,7 @@ uint64_t block_numbers_sum(const struct block_numbers *numbers, size_t first, si
 /* The same of those whose byte in mask[0, count) is 0xff; the others' is 0. */
 uint64_t block_numbers_sum_masked(const struct block_numbers *numbers, size_t first, size_t count,
                                   const uint8_t *mask);
+
+/* The same of those whose member is inside, which is 0xff or 0 by member. */
+uint64_t block_numbers_sum_members(const struct block_numbers *numbers, size_t first, size_t count,
+                                   const uint32_t *members, const uint8_t *inside);

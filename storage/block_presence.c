@@ -123,22 +123,37 @@ static int decode_bitmaps(struct byte_cursor *cursor, const struct block_presenc
 	return 0;
 }
 
-/* Members by their gaps, in place. False when they leave the universe. */
-static bool follow_gaps(const struct block_numbers *gaps, size_t first, uint32_t count,
-                        uint32_t universe, uint32_t *members)
+/* Gaps one after the other, whichever list they are of. */
+struct gap_reader {
+	const struct block_numbers *gaps;
+	size_t at;
+	int64_t some[SOME_GAPS]; /* from `at` rounded down */
+};
+
+static inline uint64_t next_gap(struct gap_reader *reader)
 {
-	int64_t some[SOME_GAPS];
+	const size_t place = reader->at % SOME_GAPS;
+	const size_t left = reader->gaps->count - reader->at;
+
+	if (place == 0)
+		block_numbers_read(reader->gaps, reader->at, left < SOME_GAPS ? left : SOME_GAPS,
+		                   reader->some);
+	reader->at++;
+	return (uint64_t)reader->some[place];
+}
+
+/* The members of a list by their gaps. False when they leave the universe. */
+static bool follow_gaps(struct gap_reader *reader, uint32_t count, uint32_t universe,
+                        uint32_t *members)
+{
 	uint64_t end = 0; /* one past the last member */
 	uint64_t wrong = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		const uint32_t left = count - i;
+		const uint64_t gap = next_gap(reader);
 
-		if (i % SOME_GAPS == 0)
-			block_numbers_read(gaps, first + i, left < SOME_GAPS ? left : SOME_GAPS,
-			                   some);
-		end += (uint64_t)some[i % SOME_GAPS];
-		wrong |= (uint64_t)some[i % SOME_GAPS] | (universe - end);
+		end += gap;
+		wrong |= gap | (universe - end);
 		members[i] = (uint32_t)end - 1;
 	}
 	/* gaps and what is left of the universe stay below 2^32, or a high bit shows */
@@ -149,6 +164,7 @@ static int decode_gaps(struct byte_cursor *cursor, const struct block_presence *
                        struct block_list *lists, struct arena *arena, struct error *err)
 {
 	struct block_numbers gaps;
+	struct gap_reader reader = { .gaps = &gaps };
 	size_t count = 0;
 	uint32_t *members;
 
@@ -159,16 +175,15 @@ static int decode_gaps(struct byte_cursor *cursor, const struct block_presence *
 	members = arena_array_raw(arena, count, sizeof(*members));
 	if (!members)
 		return arena_error(arena, err);
-	count = 0;
 	for (uint32_t i = 0; i < presence->list_count; i++) {
 		const uint32_t own = block_presence_count(presence, i);
 
 		if (lists[i].bitmap)
 			continue;
-		if (!follow_gaps(&gaps, count, own, presence->universe, members + count))
+		if (!follow_gaps(&reader, own, presence->universe, members))
 			return damaged(err, "a gap");
-		lists[i].members = members + count;
-		count += own;
+		lists[i].members = members;
+		members += own;
 	}
 	return 0;
 }

@@ -186,6 +186,7 @@ static int fill_rows(struct filler *filler, struct arena *arena, struct error *e
 	return 0;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): what is asked for are two lists */
 int block_detail_rows(const struct block_detail *detail, const struct block_span *spans,
                       size_t span_count, const uint32_t *series, size_t series_count,
                       struct arena *arena, struct block_rows *out, struct error *err)

@@ -94,79 +94,112 @@ int block_sums_decode(struct str payload, struct arena *arena, struct block_sums
 
 /* ---- adding ---- */
 
+#define SOME 64 /* entries that are read at once: those of a word of a bitmap */
+
 /* The sums of one series, and where they go. */
 struct addition {
 	const uint32_t *stacks;
-	const int64_t *values;  /* of the next entry */
-	const int64_t *factors; /* by stack, or NULL */
 	struct accumulator *accumulator;
+	const struct block_numbers *numbers;
+	const struct block_numbers *by_entry; /* factors, or NULL */
+	const int64_t *by_stack;              /* likewise */
+	uint64_t factor;                      /* when there are none */
+	size_t at;                            /* the next entry */
 };
 
-static inline void add_entry(struct addition *addition, uint32_t index)
+/* Multiplies the values of entries by their factors. */
+static void multiply(const struct addition *addition, const uint32_t *indexes, uint32_t count,
+                     int64_t *values)
 {
-	uint64_t value = (uint64_t)*addition->values++;
+	int64_t factors[SOME];
 
-	if (addition->factors)
-		value *= (uint64_t)addition->factors[index];
-	accumulator_add(addition->accumulator, addition->stacks[index], (int64_t)value);
-}
+	if (addition->by_entry)
+		block_numbers_read(addition->by_entry, addition->at, count, factors);
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t factor = addition->factor;
 
-static void add_bitmap(struct addition addition, const uint8_t *bitmap, size_t size)
-{
-	for (size_t word = 0; word * 8 < size; word++) {
-		uint64_t bits = block_bitmap_word(bitmap, size, word);
-
-		for (; bits != 0; bits &= bits - 1)
-			add_entry(&addition,
-			          (uint32_t)(word * 64) + (uint32_t)__builtin_ctzll(bits));
+		if (addition->by_entry)
+			factor = (uint64_t)factors[i];
+		else if (addition->by_stack)
+			factor = (uint64_t)addition->by_stack[indexes[i]];
+		values[i] = (int64_t)((uint64_t)values[i] * factor);
 	}
 }
 
-static void add_members(struct addition addition, const uint32_t *members, uint32_t count)
+/* Adds the next entries, at most SOME, of stacks by their indexes. */
+static void add_some(struct addition *addition, const uint32_t *indexes, uint32_t count)
 {
+	int64_t values[SOME];
+
+	block_numbers_read(addition->numbers, addition->at, count, values);
+	if (addition->by_entry || addition->by_stack || addition->factor != 1)
+		multiply(addition, indexes, count, values);
 	for (uint32_t i = 0; i < count; i++)
-		add_entry(&addition, members[i]);
+		accumulator_add(addition->accumulator, addition->stacks[indexes[i]], values[i]);
+	addition->at += count;
 }
 
-/* The values of entries [first, first + count), but for factors by stack. */
-static int64_t *read_values(const struct block_series *series, uint32_t first, uint32_t count,
-                            struct arena *arena)
+static void add_bitmap(struct addition *addition, const uint8_t *bitmap, size_t size)
 {
-	int64_t *values = arena_array_raw(arena, count, sizeof(*values));
+	for (size_t word = 0; word * 8 < size; word++) {
+		uint64_t bits = block_bitmap_word(bitmap, size, word);
+		uint32_t indexes[SOME];
+		uint32_t count = 0;
 
-	if (!values)
-		return NULL;
-	block_numbers_read(&series->numbers, first, count, values);
-	if (series->by_key || (!series->by_run && series->factor == 1))
-		return values;
-	for (uint32_t i = 0; i < count; i++)
-		values[i] =
-			(int64_t)((uint64_t)values[i] * block_series_factor(series, 0, first + i));
-	return values;
+		for (; bits != 0; bits &= bits - 1)
+			indexes[count++] = (uint32_t)(word * 64) + (uint32_t)__builtin_ctzll(bits);
+		add_some(addition, indexes, count);
+	}
+}
+
+static void add_members(struct addition *addition, const uint32_t *members, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i += SOME)
+		add_some(addition, members + i, count - i < SOME ? count - i : SOME);
+}
+
+/* Factors by entry are read where they are needed: each group has but some of them. */
+static int open_series(const struct block_values *values, uint32_t series, struct arena *arena,
+                       struct addition *addition, struct error *err)
+{
+	const struct block_column *column;
+	struct block_series opened;
+
+	if (series >= values->shape.series_count)
+		return damaged(err, "a series that is not there");
+	column = &values->columns[series];
+	addition->numbers = &column->numbers;
+	addition->factor = 1;
+	if (column->coding == BLOCK_CODING_MULTIPLE_BY_RUN) {
+		addition->by_entry = &column->numbers;
+		addition->numbers = &values->columns[column->base].numbers;
+	} else if (column->coding == BLOCK_CODING_MULTIPLE) {
+		if (block_values_open(values, series, arena, &opened, err) < 0)
+			return -1;
+		addition->by_stack = opened.by_key;
+		addition->factor = opened.factor;
+		addition->numbers = &values->columns[column->base].numbers;
+	}
+	return 0;
 }
 
 int block_sums_add(const struct block_sums *sums, uint32_t group_index, uint32_t series,
                    struct arena *arena, struct accumulator *accumulator, struct error *err)
 {
-	struct block_series opened;
-	struct addition addition = { sums->stacks, NULL, NULL, accumulator };
+	struct addition addition = { .stacks = sums->stacks, .accumulator = accumulator };
 	const struct block_list *list;
-	uint32_t count;
 
 	if (group_index >= sums->group_count)
 		return damaged(err, "a group that is not there");
 	assert(sums->stack_count == 0 || accumulator->capacity > sums->largest_stack);
-	if (block_values_open(&sums->values, series, arena, &opened, err) < 0)
+	if (open_series(&sums->values, series, arena, &addition, err) < 0)
 		return -1;
-	count = block_presence_count(&sums->presence, group_index);
-	addition.factors = opened.by_key;
-	addition.values = read_values(&opened, sums->firsts[group_index], count, arena);
-	if (!addition.values)
-		return arena_error(arena, err);
+	addition.at = sums->firsts[group_index];
 	list = &sums->presence.lists[group_index];
 	if (list->bitmap)
-		add_bitmap(addition, list->bitmap, block_bitmap_size(sums->stack_count));
+		add_bitmap(&addition, list->bitmap, block_bitmap_size(sums->stack_count));
 	else
-		add_members(addition, list->members, count);
+		add_members(&addition, list->members,
+		            block_presence_count(&sums->presence, group_index));
 	return 0;
 }

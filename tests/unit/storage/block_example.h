@@ -1,5 +1,5 @@
 /*
- * The block of docs/formats/store.md, "A block": two profiles of one group and two series
+ * The block of docs/formats/store.md, "An example": two profiles of one group and two series
  * (samples, and cpu of ten milliseconds each), of the stacks 1 (main) and 2 (main;work).
  *
  *	              stack 1    stack 2

@@ -116,6 +116,7 @@ static void any_range_is_read_and_summed_without_the_rest(void **state)
 		{ 0, 0 }, { 0, 1 }, { 3, 7 }, { 1, 4999 }, { 0, 5000 }, { 4993, 7 }, { 2048, 2100 },
 	};
 	int64_t numbers[MANY];
+	uint32_t members[MANY];
 	uint8_t mask[MANY];
 
 	(void)state;
@@ -130,6 +131,8 @@ static void any_range_is_read_and_summed_without_the_rest(void **state)
 		assert_true(block_numbers_decode(&cursor, MANY, &decoded));
 		for (size_t i = 0; i < MANY; i++)
 			mask[i] = i % 3 == 0 || i % 7 == 2 ? 0xff : 0;
+		for (uint32_t i = 0; i < MANY; i++)
+			members[i] = i;
 		for (size_t i = 0; i < ARRAY_LENGTH(ranges); i++) {
 			const size_t first = ranges[i][0];
 			const size_t count = ranges[i][1];
@@ -146,6 +149,8 @@ static void any_range_is_read_and_summed_without_the_rest(void **state)
 			assert_true(block_numbers_sum(&decoded, first, count) == sum);
 			assert_true(block_numbers_sum_masked(&decoded, first, count, mask) ==
 			            masked);
+			assert_true(block_numbers_sum_members(&decoded, first, count, members,
+			                                      mask) == masked);
 		}
 	}
 }
