@@ -47,7 +47,8 @@ struct collector {
 	struct earlier_memory *earlier;
 	struct tick_clock clock;
 	int64_t first_metrics_mono_ns; /* 0: they were handed on */
-	bool has_ended;                /* the source has */
+	bool has_more;                 /* the source said so when it was drained last */
+	bool has_ended;                /* it will give nothing any more */
 	bool is_stopped;               /* somebody said so */
 	int epoll;
 	int stop; /* an eventfd */
@@ -192,6 +193,7 @@ static int drain(struct collector *collector, size_t turns, struct error *err)
 			return -1;
 		collector->has_ended = state == EVENT_SOURCE_END;
 	}
+	collector->has_more = state == EVENT_SOURCE_MORE;
 	return 0;
 }
 
@@ -318,7 +320,7 @@ static int64_t wait_ns(const struct collector *collector)
 /* Waits for events, the next tick or the end. */
 static int wait_for_something(struct collector *collector, struct error *err)
 {
-	const bool can_wait = collector->options.source.descriptor >= 0;
+	const bool can_wait = collector->options.source.descriptor >= 0 && !collector->has_more;
 	const int64_t wait_ms = can_wait ? (wait_ns(collector) + NS_PER_MS - 1) / NS_PER_MS : 0;
 	struct epoll_event events[WAITED_FOR];
 	const int count = epoll_wait(collector->epoll, events, WAITED_FOR, (int)wait_ms);

@@ -24,7 +24,9 @@ struct process_view;       /* likewise */
 struct process_identity;   /* collector/identity/process_identity.h */
 struct python_description; /* collector/python/python_description.h */
 
-#define EVENT_DRAIN_USUAL 4096 /* events of one drain(): then others have their turn */
+#define EVENT_DRAIN_USUAL \
+	4096 /* calls, and records of tasks, of one drain(): then others have
+                                  their turn */
 
 /* What drain() hands on, in its order. All of them are set. */
 struct event_handlers {

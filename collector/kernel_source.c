@@ -128,12 +128,13 @@ static int drain(void *context, const struct event_handlers *handlers, size_t li
                  enum event_source_state *out, struct error *err)
 {
 	struct kernel_source *source = context;
+	bool has_more;
 
 	(void)err;
 	source->handlers = handlers;
-	*out = probe_set_drain(source->probes, limit) >= limit ? EVENT_SOURCE_MORE
-	                                                       : EVENT_SOURCE_IDLE;
-	watch_drain(source->watch);
+	has_more = probe_set_drain(source->probes, limit) >= limit;
+	has_more |= watch_drain(source->watch, limit);
+	*out = has_more ? EVENT_SOURCE_MORE : EVENT_SOURCE_IDLE;
 	source->handlers = NULL;
 	return 0;
 }

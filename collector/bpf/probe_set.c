@@ -28,9 +28,11 @@ struct probe_set {
 	enum probe_method method;
 	struct ring_buffer *events;
 	struct ring_buffer *definitions;
-	uint64_t watches;   /* of contexts, since the start */
-	size_t events_left; /* of this call of probe_set_drain() */
-	int waiting;        /* epoll: the ring, and the timer */
+	uint64_t watches;         /* of contexts, since the start */
+	size_t left;              /* of this call of probe_set_drain(): events and definitions */
+	size_t definition_bytes;  /* of their ring */
+	size_t definitions_ahead; /* bytes that may stand in front of the event at hand */
+	int waiting;              /* epoll: the ring, and the timer */
 	int timer;
 	struct link_closer *closer;
 };
@@ -88,6 +90,7 @@ static void configure(struct probe_set *set, const struct probe_set_options *opt
 	programs->rodata->share_byte_ns = NS_PER_S / room; /* a share is a ring full a second */
 	programs->rodata->wake_bytes = room / 8;
 	(void)bpf_map__set_max_entries(programs->maps.definitions, (uint32_t)definition_room);
+	set->definition_bytes = definition_room;
 	if (options->storm_limit > 0) {
 		programs->rodata->storm_interval_ns = NS_PER_S / options->storm_limit;
 		programs->rodata->storm_burst_ns = PROBE_STORM_SECONDS * NS_PER_S;
@@ -167,11 +170,25 @@ static int attach_tracepoints(struct probe_set *set, struct error *err)
 
 static int take_definition(void *context, void *data, size_t size)
 {
-	const struct probe_set *set = context;
+	struct probe_set *set = context;
 
 	if (size >= sizeof(struct code_definition) && set->handlers.definition)
 		set->handlers.definition(set->handlers.context, data);
+	set->left -= set->left > 1; /* the event that they are read for is handed on */
+	if (size >= set->definitions_ahead)
+		return STOP_DRAINING;
+	set->definitions_ahead -= size;
 	return 0;
+}
+
+/*
+ * All that is there now, and no more than a ring full: those who define faster than that is
+ * handed on do not hold up the event.
+ */
+static void drain_definitions(struct probe_set *set)
+{
+	set->definitions_ahead = set->definition_bytes;
+	(void)ring_buffer__consume(set->definitions);
 }
 
 static int take_event(void *context, void *data, size_t size)
@@ -179,10 +196,10 @@ static int take_event(void *context, void *data, size_t size)
 	struct probe_set *set = context;
 
 	/* All that the event refers to was sent before it was. */
-	(void)ring_buffer__consume(set->definitions);
+	drain_definitions(set);
 	if (size >= sizeof(struct cuda_event))
 		set->handlers.event(set->handlers.context, data, size);
-	return --set->events_left == 0 ? STOP_DRAINING : 0;
+	return --set->left == 0 ? STOP_DRAINING : 0;
 }
 
 static int open_rings(struct probe_set *set, struct error *err)
@@ -322,10 +339,10 @@ size_t probe_set_drain(struct probe_set *set, size_t limit)
 	uint64_t ticks;
 
 	(void)read(set->timer, &ticks, sizeof(ticks));
-	set->events_left = limit;
+	set->left = limit;
 	if (limit > 0)
 		(void)ring_buffer__consume(set->events);
-	return limit - set->events_left;
+	return limit - set->left;
 }
 
 int probe_set_map(const struct probe_set *set, const char *name)

@@ -86,7 +86,7 @@ size_t probe_set_closing(const struct probe_set *set);
  */
 int probe_set_descriptor(const struct probe_set *set);
 
-/* Hands on up to `limit` events; returns how many. */
+/* Hands on up to `limit` events and definitions; returns how many, `limit` when there may be more. */
 size_t probe_set_drain(struct probe_set *set, size_t limit);
 
 /* A map by its name, for what configures the programs; -1 when they have none. */

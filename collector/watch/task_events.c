@@ -2,7 +2,8 @@
  * Records of different CPUs are put in order by their times. The buffers are looked at one
  * after the other, so a record of a late one may depend on one that an early one got just
  * after it was looked at (a process maps a file here and ends there). Hence only records from
- * before the first look are handed on; the rest has its turn in the next round.
+ * before the first look are handed on; the rest has its turn the next time. Whoever makes
+ * records faster than they are handed on fills the buffers, and never holds up who drains.
  */
 #include "collector/watch/task_events.h"
 
@@ -287,15 +288,14 @@ static bool has_unread(const struct task_events *events)
 	return false;
 }
 
-void task_events_drain(struct task_events *events)
+bool task_events_drain(struct task_events *events, size_t limit)
 {
-	do {
-		const uint64_t until_ns = (uint64_t)clock_boot_ns();
-		struct task_buffer *buffer;
+	const uint64_t until_ns = (uint64_t)clock_boot_ns();
+	struct task_buffer *buffer;
 
-		for (size_t i = 0; i < events->count; i++)
-			look_at_head(&events->buffers[i]);
-		while ((buffer = oldest(events, until_ns)))
-			hand_on(events, buffer);
-	} while (has_unread(events));
+	for (size_t i = 0; i < events->count; i++)
+		look_at_head(&events->buffers[i]);
+	for (size_t i = 0; i < limit && (buffer = oldest(events, until_ns)); i++)
+		hand_on(events, buffer);
+	return has_unread(events);
 }

@@ -11,6 +11,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/cleanup.h"
@@ -35,11 +37,14 @@ int task_events_open(const struct task_event_handler *handler, struct task_event
 /* NULL is fine. */
 void task_events_close(struct task_events *events);
 
-/* Readable (epoll) when there is something to drain. */
+/* Readable (epoll) when there is something that was not there at the last drain. */
 int task_events_descriptor(const struct task_events *events);
 
-/* Hands on all that is there. */
-void task_events_drain(struct task_events *events);
+/*
+ * Hands on what was there when it was called, and `limit` records at most. True when there are
+ * more by now: nobody is woken for those.
+ */
+bool task_events_drain(struct task_events *events, size_t limit);
 
 /* Records that found no place in a buffer; on kernels before 6.0 at least one, until it is told. */
 uint64_t task_events_lost(const struct task_events *events);

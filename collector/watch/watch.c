@@ -246,14 +246,15 @@ int watch_descriptor(const struct watch *watch)
 	return watch->epoll;
 }
 
-void watch_drain(struct watch *watch)
+bool watch_drain(struct watch *watch, size_t limit)
 {
+	const bool has_more = task_events_drain(watch->tasks, limit);
 	uint64_t ticks;
 
-	task_events_drain(watch->tasks);
 	if (read(watch->timer, &ticks, sizeof(ticks)) == (ssize_t)sizeof(ticks) ||
 	    is_scan_due(watch))
 		watch_rescan(watch);
+	return has_more;
 }
 
 struct watch_counts watch_counts(const struct watch *watch)

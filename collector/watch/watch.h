@@ -60,9 +60,11 @@ int watch_open(const struct watch_options *options, const struct library_attache
 /* Detaches all. NULL is fine. */
 void watch_close(struct watch *watch);
 
-/* Readable (epoll) when there is something to drain. */
+/* Readable (epoll) when there is something that was not there at the last drain. */
 int watch_descriptor(const struct watch *watch);
-void watch_drain(struct watch *watch);
+
+/* Up to `limit` records; true when there are more, for which nobody is woken. */
+bool watch_drain(struct watch *watch, size_t limit);
 
 /* Walks over /proc now. */
 void watch_rescan(struct watch *watch);

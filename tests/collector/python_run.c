@@ -169,6 +169,13 @@ static void take_definition(void *context, const struct code_definition *definit
 	struct python_run *run = context;
 
 	code_names_define(run->code_names, definition, sizeof(*definition));
+	run->definitions++;
+	if (run->definitions_max == 0)
+		return;
+	if (run->definitions > run->definitions_max)
+		fail_msg("more than %zu definitions are handed on by one drain",
+		         run->definitions_max);
+	python_run_again(run);
 }
 
 /* ---- the program ---- */
@@ -208,6 +215,29 @@ static void pause_briefly(int64_t since_ns)
 {
 	assert_true(clock_mono_ns() - since_ns < GIVE_UP_NS);
 	(void)nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+}
+
+static size_t count_said(struct python_run *run, struct str line)
+{
+	struct str rest;
+	struct str said;
+	CLEANUP(mem_freep) char *text = output_of(run, &rest);
+	size_t count = 0;
+
+	(void)text;
+	while (str_split(&rest, '\n', &said))
+		count += str_equal(said, line);
+	return count;
+}
+
+void python_run_again(struct python_run *run)
+{
+	const int64_t since_ns = clock_mono_ns();
+	const size_t before = count_said(run, STR("N"));
+
+	assert_int_equal(write(run->input, "again\n", 6), 6);
+	while (count_said(run, STR("N")) == before)
+		pause_briefly(since_ns);
 }
 
 void python_run_start(struct python_run *run, const char *python, const char *name)
@@ -361,9 +391,10 @@ static int attach(struct python_run *run, struct error *err)
 	return close(library);
 }
 
-int python_run_init(struct python_run *run, struct error *err)
+int python_run_init(struct python_run *run, size_t definition_ring_bytes, struct error *err)
 {
-	const struct probe_set_options options = { .event_ring_bytes = (size_t)32 << 20 };
+	const struct probe_set_options options = { .event_ring_bytes = (size_t)32 << 20,
+		                                   .definition_ring_bytes = definition_ring_bytes };
 	const struct probe_set_handlers handlers = { .event = take_event,
 		                                     .definition = take_definition,
 		                                     .context = run };

@@ -68,10 +68,15 @@ struct python_run {
 	size_t process_count;
 	struct seen_stack seen[RUN_STACKS_MAX];
 	size_t seen_count;
+	size_t definitions;     /* that came */
+	size_t definitions_max; /* not 0: each has the program call again, up to so many */
 };
 
-/* Loads the programs and attaches them to the stub driver. Errors as probe_set_open(). */
-int python_run_init(struct python_run *run, struct error *err);
+/*
+ * Loads the programs and attaches them to the stub driver, with a ring of definitions of that
+ * size (0: the usual one). Errors as probe_set_open().
+ */
+int python_run_init(struct python_run *run, size_t definition_ring_bytes, struct error *err);
 void python_run_fini(struct python_run *run);
 
 /* Until its interpreter is described, or refused. It goes on then. */
@@ -82,6 +87,9 @@ void python_run_finish(struct python_run *run);
 
 /* Waits for its end first: what is seen then is seen of a process that is gone. */
 void python_run_finish_late(struct python_run *run);
+
+/* Has the program call by code that is new, and returns when it has. */
+void python_run_again(struct python_run *run);
 
 /* What the program said of the call of that size; false: nothing. */
 bool python_run_said(struct python_run *run, uint64_t size, struct said_stack *out);

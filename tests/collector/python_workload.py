@@ -7,7 +7,7 @@ Each call has a size of its own. For each, written before the call:
 
 as the interpreter itself knows its frames: the qualified name since 3.11; before, the function's name, with the class that `self` or `cls`
 has in front. "S <case> <reason>" is a case that this interpreter does not have, "R" asks for a line on standard input, "T <case>" was done;
-behind "D" all of them were, and it ends behind another line.
+behind "D" all of them were, and it ends behind another line. "N" says that a call by code that is new was made, one for each line "again".
 """
 import ctypes
 import os
@@ -297,6 +297,13 @@ else:
         all_cases()
         say("D\n")
         sys.stdin.readline()
+    elif CASE == "fresh":
+        kept = []
+        while sys.stdin.readline() == "again\n":
+            kept.append({})
+            exec("def fresh(function, *arguments):\n    function(*arguments)\n", kept[-1])
+            kept[-1]["fresh"](RELEASED, HERE, len(kept))
+            say("N\n")
     elif CASE == "short":
         main(1)
         os._exit(0)

@@ -170,7 +170,7 @@ static void start_run(struct python_run *run)
 {
 	struct error err = { 0 };
 
-	if (python_run_init(run, &err) < 0)
+	if (python_run_init(run, 0, &err) < 0)
 		fail_msg("%s", err.message);
 }
 
@@ -259,17 +259,44 @@ static void names_outlive_their_process(void **state)
 	}
 }
 
+/* A workload that defines faster than we hand on must not keep us from all else. */
+static void a_drain_ends_though_each_definition_begets_another(void **state)
+{
+	enum {
+		RING = 16384, /* three definitions */
+		LIMIT = 8,
+		MOST = LIMIT + RING / sizeof(struct code_definition) + 1
+	};
+	CLEANUP(mem_freep) struct python_run *run = mem_zalloc(1, sizeof(*run));
+	struct error err = { 0 };
+
+	(void)state;
+	if (python_run_init(run, RING, &err) < 0)
+		fail_msg("%s", err.message);
+	python_run_start(run, pythons[0].path, "fresh");
+	python_run_again(run);
+	run->definitions = 0;
+	run->definitions_max = MOST;
+	assert_int_equal(probe_set_drain(run->set, LIMIT), LIMIT);
+	assert_true(run->definitions > 1 && run->seen_count > 0);
+	run->definitions_max = 0;
+	assert_int_equal(write(run->input, "\n", 1), 1);
+	python_run_finish_late(run);
+	python_run_fini(run);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stacks_are_those_that_interpreters_say),
 		cmocka_unit_test(trampolines_are_passed_through),
 		cmocka_unit_test(names_outlive_their_process),
+		cmocka_unit_test(a_drain_ends_though_each_definition_begets_another),
 	};
 	CLEANUP(mem_freep) struct python_run *run = mem_zalloc(1, sizeof(*run));
 	struct error err = { 0 };
 
-	if (python_run_init(run, &err) < 0) {
+	if (python_run_init(run, 0, &err) < 0) {
 		(void)printf("the programs in the kernel: %s\n", err.message);
 		return 77;
 	}

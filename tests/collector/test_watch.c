@@ -130,7 +130,7 @@ static void drain(void)
 	const struct timespec pause = { 0, 1000000 };
 
 	if (fixture.watch)
-		watch_drain(fixture.watch);
+		(void)watch_drain(fixture.watch, SIZE_MAX);
 	if (probe_set_drain(fixture.set, 1000) == 0)
 		nanosleep(&pause, NULL);
 }

@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -287,6 +289,46 @@ static void a_source_that_fails_ends_it(void **state)
 	collector_close(collector);
 }
 
+/* ---- a source that has more than one drain gives ---- */
+
+#define PIECES 200
+
+struct pieces {
+	size_t left;
+};
+
+static int drain_piece(void *context, const struct event_handlers *handlers, size_t limit,
+                       enum event_source_state *out, struct error *err)
+{
+	struct pieces *pieces = context;
+
+	(void)handlers;
+	(void)limit;
+	(void)err;
+	*out = --pieces->left > 0 ? EVENT_SOURCE_MORE : EVENT_SOURCE_END;
+	return 0;
+}
+
+/* Its descriptor wakes nobody: to wait a second for each piece takes longer than a test may. */
+static void what_is_left_is_not_waited_for(void **state)
+{
+	struct fixture *fixture = *state;
+	struct pieces pieces = { PIECES };
+	const struct event_source source = { .descriptor = eventfd(0, EFD_CLOEXEC),
+		                             .drain = drain_piece,
+		                             .context = &pieces };
+	struct collector *collector;
+	struct error err = { 0 };
+
+	assert_true(source.descriptor >= 0);
+	collector = open_collector(fixture, source);
+	assert_int_equal(collector_run(collector, &err), 0);
+	assert_int_equal(pieces.left, 0);
+	collector_close(collector);
+	(void)close(source.descriptor);
+	fixture->source.is_closed = true;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -299,6 +341,7 @@ int main(void)
 		TEST(what_was_lost_on_the_way_is_told),
 		TEST(it_stops_when_it_is_told),
 		TEST(a_source_that_fails_ends_it),
+		TEST(what_is_left_is_not_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
