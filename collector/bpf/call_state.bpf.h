@@ -249,4 +249,15 @@ static __always_inline void call_state_forget(void)
 	bpf_map_delete_elem(&thread_calls, &tid);
 }
 
+/* The same where it goes on with another program, which has none of these calls. */
+static __always_inline void call_state_forget_program(struct task_struct *task, __u64 id_before)
+{
+	const __u32 tid = (__u32)id_before;
+
+	call_state_forget();
+	bpf_map_delete_elem(&thread_calls, &tid);
+	if (use_task_storage)
+		bpf_task_storage_delete(&task_calls, task);
+}
+
 #endif

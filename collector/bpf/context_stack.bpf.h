@@ -27,7 +27,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, CONTEXT_WATCHES_MAX);
 	__type(key, struct process_key);
-	__type(value, __u64);
+	__type(value, struct watched_contexts);
 } context_watches SEC(".maps");
 
 struct context_key {
@@ -35,24 +35,41 @@ struct context_key {
 	__u64 handle;
 };
 
-/* The device that was told of a context. */
+/* The device that was told of a context, and as of when. */
+struct told_device {
+	__u64 number;
+	struct watched_contexts when;
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, CONTEXTS_TOLD_MAX);
 	__type(key, struct context_key);
-	__type(value, __u64);
+	__type(value, struct told_device);
 } contexts_told SEC(".maps");
 
-/* Forgets what was before the watch that there is now, if any. */
-static __always_inline void context_stack_follow(struct context_stack *stack,
-                                                 const struct process_key *process)
+/* Forgets what was before the watch that there is now, and returns it; NULL: there is none. */
+static __always_inline const struct watched_contexts *
+context_stack_follow(struct context_stack *stack, const struct process_key *process)
 {
-	const __u64 *watch = bpf_map_lookup_elem(&context_watches, process);
-	const __u64 now = watch ? *watch : 0;
+	const struct watched_contexts *watched = bpf_map_lookup_elem(&context_watches, process);
+	const __u64 now = watched ? watched->watch : 0;
 
-	if (stack->watch == now)
-		return;
-	*stack = (struct context_stack){ .watch = now };
+	if (stack->watch != now)
+		*stack = (struct context_stack){ .watch = now };
+	return watched;
+}
+
+/*
+ * A context of the process has ended, by its handle or by its device; user space was told
+ * before, and forgets what it was told of that one. So whatever was told is told again.
+ */
+static __always_inline void context_stack_count_end(const struct process_key *process)
+{
+	struct watched_contexts *watched = bpf_map_lookup_elem(&context_watches, process);
+
+	if (watched)
+		__sync_fetch_and_add(&watched->ends, 1);
 }
 
 /* The process ends, or runs another program: nothing that is kept is of that one. */

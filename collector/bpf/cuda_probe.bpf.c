@@ -49,21 +49,19 @@ event_of(const struct task_struct *task, const struct process_key *key, enum cud
 	return event;
 }
 
-/* Of a process that user space may not know yet the first call with a stack is urgent. */
-static __always_inline enum event_urgency process_calls_notice(struct process_calls *calls)
+/*
+ * What is done once is done when its event has found a place: until then the next call does it
+ * again. Threads that race may do it twice.
+ */
+static __always_inline void note_sent(__u64 *done, enum event_urgency urgency, int is_sent)
 {
-	if (calls->noticed || __sync_lock_test_and_set(&calls->noticed, 1) != 0)
-		return EVENT_PATIENT;
-	return EVENT_URGENT;
+	if (urgency == EVENT_URGENT && is_sent)
+		*done = 1;
 }
 
-/* Of several devices the first word is urgent: the contexts of the process are to be watched. */
-static __always_inline enum event_urgency process_calls_see_devices(struct process_calls *calls,
-                                                                    __u64 count)
+static __always_inline enum event_urgency urgent_unless(__u64 done)
 {
-	if (count <= 1 || calls->several || __sync_lock_test_and_set(&calls->several, 1) != 0)
-		return EVENT_PATIENT;
-	return EVENT_URGENT;
+	return done ? EVENT_PATIENT : EVENT_URGENT;
 }
 
 static __always_inline void announce(const struct pt_regs *regs, const struct task_struct *task,
@@ -138,21 +136,35 @@ int cuda_enter(struct pt_regs *regs)
 	return 0;
 }
 
-/* With the caller's stack, if the process has some of its share left. */
+/*
+ * With the caller's stack, if the process has some of its share left. The first one of a
+ * process that user space may not know yet is urgent.
+ */
 static __always_inline void send_with_stack(const struct pt_regs *regs,
                                             const struct task_struct *task,
                                             struct cuda_event *event, struct process_calls *calls)
 {
-	const enum event_urgency urgency = process_calls_notice(calls);
+	const enum event_urgency urgency = urgent_unless(calls->noticed);
 	const int is_paid = process_calls_pay_stack(calls, event->time_ns);
+	int is_sent;
 
 	if (is_paid || (event->result == 0 && event->bytes >= STORM_ALWAYS_BYTES)) {
-		event_ring_send_stack(calls, event, regs, task, urgency);
-		return;
+		is_sent = event_ring_send_stack(calls, event, regs, task, urgency);
+	} else {
+		event->flags |= CUDA_EVENT_SAMPLED;
+		probe_loss_count(LOSS_SAMPLED);
+		is_sent = event_ring_send(calls, event, urgency);
 	}
-	event->flags |= CUDA_EVENT_SAMPLED;
-	probe_loss_count(LOSS_SAMPLED);
-	event_ring_send(calls, event, urgency);
+	note_sent(&calls->noticed, urgency, is_sent);
+}
+
+/* Of several devices the first word is urgent: the contexts of the process are to be watched. */
+static __always_inline void send_device_count(struct cuda_event *event, struct process_calls *calls)
+{
+	const enum event_urgency urgency = event->address > 1 ? urgent_unless(calls->several)
+	                                                      : EVENT_PATIENT;
+
+	note_sent(&calls->several, urgency, event_ring_send(calls, event, urgency));
 }
 
 static __always_inline void leave_failed(const struct pt_regs *regs, const struct task_struct *task,
@@ -198,7 +210,7 @@ static __always_inline void leave_done(const struct pt_regs *regs, const struct 
 		break;
 	case CUDA_ROLE_DEVICE_COUNT:
 		event->kind = CUDA_EVENT_DONE;
-		event_ring_send(calls, event, process_calls_see_devices(calls, event->address));
+		send_device_count(event, calls);
 		return;
 	default:
 		event->kind = CUDA_EVENT_DONE;
@@ -258,40 +270,52 @@ static __always_inline struct cuda_event event_of_return(const struct leaving *l
 	return event;
 }
 
-/* A context is on that device; once, as long as it is not told of too many others. */
-static __always_inline void tell_device(const struct leaving *leaving, __u64 handle, __u64 number)
+/* About a context or what belongs to one; 0: no place. */
+static __always_inline int send_told(const struct leaving *leaving, __u64 handle, __u16 device)
 {
-	const struct context_key key = { .process = leaving->key, .handle = handle };
-	const __u64 *told = bpf_map_lookup_elem(&contexts_told, &key);
-	struct process_calls *calls;
+	struct process_calls *calls = process_calls_of(&leaving->key);
 	struct cuda_event event;
 
-	if (handle == 0 || (told && *told == number))
-		return;
-	calls = process_calls_of(&leaving->key);
 	if (!calls)
-		return;
-	bpf_map_update_elem(&contexts_told, &key, &number, BPF_ANY);
+		return 0;
 	event = event_of_return(leaving);
 	event.function = leaving->call.function;
 	event.address = handle;
-	event.device = device_of(number);
-	event_ring_send(calls, &event, EVENT_PATIENT);
+	event.device = device;
+	return event_ring_send(calls, &event, EVENT_PATIENT);
+}
+
+/*
+ * A context is on that device; once, as long as none ends and it is not told of too many
+ * others. Before the process is watched, each time.
+ */
+static __always_inline void tell_device(const struct leaving *leaving,
+                                        const struct watched_contexts *watched, __u64 handle,
+                                        __u64 number)
+{
+	const struct context_key key = { .process = leaving->key, .handle = handle };
+	const struct told_device *told = bpf_map_lookup_elem(&contexts_told, &key);
+	struct told_device now = { .number = number };
+
+	if (handle == 0)
+		return;
+	if (watched)
+		now.when = *watched;
+	if (watched && told && told->number == number && told->when.watch == now.when.watch &&
+	    told->when.ends == now.when.ends)
+		return;
+	if (send_told(leaving, handle, device_of(number)))
+		bpf_map_update_elem(&contexts_told, &key, &now, BPF_ANY);
 }
 
 /* Another context was current than what was seen: the first time it is told. */
 static __always_inline void tell_unseen(const struct leaving *leaving, __u64 handle)
 {
 	struct process_calls *calls = process_calls_of(&leaving->key);
-	struct cuda_event event;
 
 	probe_loss_count(LOSS_CONTEXT);
-	if (!calls || __sync_lock_test_and_set(&calls->unseen, 1) != 0)
-		return;
-	event = event_of_return(leaving);
-	event.function = leaving->call.function;
-	event.address = handle;
-	event_ring_send(calls, &event, EVENT_PATIENT);
+	if (calls && !calls->unseen)
+		calls->unseen = send_told(leaving, handle, 0);
 }
 
 /* What the driver says that is current, or was until now. */
@@ -323,13 +347,14 @@ static __always_inline void tell_handle(struct leaving *leaving, __u64 handle)
 /* Calls that are of processes with several devices; a function of its own for the verifier. */
 static __noinline int leave_context(struct leaving *leaving)
 {
+	const struct watched_contexts *watched;
 	struct context_stack *stack;
 	__u64 given = 0;
 
 	if (!leaving || !leaving->state || leaving->result != 0)
 		return 0;
 	stack = &leaving->state->contexts;
-	context_stack_follow(stack, &leaving->key);
+	watched = context_stack_follow(stack, &leaving->key);
 	if (leaving->call.role != CUDA_ROLE_CURRENT_SET &&
 	    leaving->call.role != CUDA_ROLE_CURRENT_PUSH &&
 	    leaving->call.role != CUDA_ROLE_STREAM_END &&
@@ -350,10 +375,10 @@ static __noinline int leave_context(struct leaving *leaving)
 		compare_current(leaving, given);
 		break;
 	case CUDA_ROLE_CURRENT_DEVICE:
-		tell_device(leaving, stack->handles[0], given);
+		tell_device(leaving, watched, stack->handles[0], given);
 		break;
 	case CUDA_ROLE_DEVICE_OF:
-		tell_device(leaving, leaving->call.other, given);
+		tell_device(leaving, watched, leaving->call.other, given);
 		break;
 	case CUDA_ROLE_STREAM_END:
 	case CUDA_ROLE_POOL_END:
@@ -364,6 +389,13 @@ static __noinline int leave_context(struct leaving *leaving)
 		break;
 	}
 	return 0;
+}
+
+/* Whether a call of that role that succeeds may end a context. */
+static __always_inline int may_end_context(__u32 role)
+{
+	return role == CUDA_ROLE_CONTEXT_END || role == CUDA_ROLE_PRIMARY_RELEASE ||
+	       role == CUDA_ROLE_PRIMARY_RESET;
 }
 
 /* What the call has done to the contexts of its thread, and in which one it was made. */
@@ -405,6 +437,8 @@ static __always_inline void leave_call(const struct pt_regs *regs, struct leavin
 		leave_done(regs, leaving->task, call->role, &event, calls, counters);
 	else
 		leave_failed(regs, leaving->task, call->role, &event, calls, counters);
+	if (leaving->result == 0 && may_end_context(call->role))
+		context_stack_count_end(&leaving->key);
 }
 
 SEC("uretprobe")
@@ -456,9 +490,9 @@ int thread_exits(void *context)
 }
 
 SEC("raw_tracepoint/sched_process_exec")
-int process_execs(void *context)
+int process_execs(struct bpf_raw_tracepoint_args *context) /* task, its id before, program */
 {
-	const struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct cuda_event event;
 	struct process_calls *calls = ending(task, CUDA_EVENT_EXEC, &event);
 
@@ -469,6 +503,7 @@ int process_execs(void *context)
 	calls->several = 0;
 	calls->unseen = 0;
 	context_stack_unwatch(task);
+	call_state_forget_program(task, context->args[1]);
 	event_ring_send_urgent(&event);
 	return 0;
 }

@@ -46,6 +46,12 @@ struct process_calls {
 	__u64 share_ns;  /* until when what it sent counts: ring_share.bpf.h */
 };
 
+/* A process whose contexts are watched. */
+struct watched_contexts {
+	__u64 watch; /* another number for each */
+	__u64 ends;  /* of its contexts so far: what was told of a handle may be of one of these */
+};
+
 #define RING_SHARE_NS 4000000000ULL /* for so long it counts what a process has sent */
 
 /* Bytes of the ring between which those that sent much are refused, more and more. */

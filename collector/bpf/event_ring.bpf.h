@@ -74,18 +74,20 @@ static __always_inline void event_ring_send_urgent(const struct cuda_event *even
 		probe_loss_count(LOSS_RING_FULL);
 }
 
-static __always_inline void event_ring_send(struct process_calls *calls,
-                                            const struct cuda_event *event,
-                                            enum event_urgency urgency)
+/* 0: no place. */
+static __always_inline int event_ring_send(struct process_calls *calls,
+                                           const struct cuda_event *event,
+                                           enum event_urgency urgency)
 {
 	const __u64 fill = ring_fill();
 
 	if (!has_place(calls, event, &event_region, fill) ||
 	    bpf_ringbuf_output(&events, (void *)event, sizeof(*event), wake_flags(urgency, fill))) {
 		probe_loss_count(LOSS_RING_FULL);
-		return;
+		return 0;
 	}
 	ring_share_use(calls, event->time_ns, sizeof(*event));
+	return 1;
 }
 
 /* One size of reservation, a constant; 0 when there is no room. */
@@ -142,12 +144,12 @@ static __always_inline int send_sized(const struct cuda_event *event, const stru
 	}
 }
 
-/* With the stack, or without when there is no room for it. */
-static __always_inline void event_ring_send_stack(struct process_calls *calls,
-                                                  struct cuda_event *event,
-                                                  const struct pt_regs *regs,
-                                                  const struct task_struct *task,
-                                                  enum event_urgency urgency)
+/* With the stack, or without when there is no room for it; 0: no place even so. */
+static __always_inline int event_ring_send_stack(struct process_calls *calls,
+                                                 struct cuda_event *event,
+                                                 const struct pt_regs *regs,
+                                                 const struct task_struct *task,
+                                                 enum event_urgency urgency)
 {
 	const __u64 fill = ring_fill();
 
@@ -157,12 +159,12 @@ static __always_inline void event_ring_send_stack(struct process_calls *calls,
 		if (send_sized(event, regs, task, &extent, wake_flags(urgency, fill))) {
 			ring_share_use(calls, event->time_ns,
 			               sizeof(struct cuda_stack_event) + extent.bucket);
-			return;
+			return 1;
 		}
 	}
 	event->flags |= CUDA_EVENT_STACK_DROPPED;
 	probe_loss_count(LOSS_STACK);
-	event_ring_send(calls, event, urgency);
+	return event_ring_send(calls, event, urgency);
 }
 
 #endif

@@ -308,10 +308,10 @@ bool probe_set_has_processes(const struct probe_set *set)
 
 bool probe_set_watch_contexts(struct probe_set *set, const struct process_key *key)
 {
-	const uint64_t watch = ++set->watches;
+	const struct watched_contexts watched = { .watch = ++set->watches };
 
-	return bpf_map__update_elem(set->programs->maps.context_watches, key, sizeof(*key), &watch,
-	                            sizeof(watch), BPF_ANY) == 0;
+	return bpf_map__update_elem(set->programs->maps.context_watches, key, sizeof(*key),
+	                            &watched, sizeof(watched), BPF_ANY) == 0;
 }
 
 void probe_set_unwatch_contexts(struct probe_set *set, const struct process_key *key)

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/collector/workload_contexts.h"
 #include "tests/collector/workload_driver.h"
 
 #define THREADS_MAX 256
@@ -391,6 +392,12 @@ static void run_patient(const struct arguments *arguments)
 	run_pairs(arguments);
 }
 
+/* What is done to contexts by words, of each of which it says when it is done. */
+static void run_contexts(const struct arguments *arguments)
+{
+	workload_contexts_run(arguments->program, arguments->path);
+}
+
 /* Loads the driver late, and calls it when told to; with N > 0 a child does the same. */
 static void run_late(const struct arguments *arguments)
 {
@@ -409,6 +416,7 @@ static const struct {
 	{ "killed", run_killed },         { "exec", run_exec },       { "threads", run_threads },
 	{ "stack", run_stack },           { "late", run_late },       { "callback", run_callback },
 	{ "beginnings", run_beginnings }, { "leader", run_leader },   { "patient", run_patient },
+	{ "contexts", run_contexts },
 };
 
 int main(int argc, char **argv)
@@ -423,7 +431,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		if (strcmp(cases[i].name, argv[2]) != 0)
 			continue;
-		if (cases[i].run != run_late) {
+		if (cases[i].run != run_late && cases[i].run != run_contexts) {
 			workload_driver_load(&driver, arguments.path);
 			driver.init(0);
 		}

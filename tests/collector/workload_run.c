@@ -113,7 +113,12 @@ bool workload_has_ended(struct workload *workload)
 
 void workload_go_on(const struct workload *workload)
 {
-	assert_int_equal(write(workload->input, "\n", 1), 1);
+	workload_say(workload, '\n');
+}
+
+void workload_say(const struct workload *workload, char word)
+{
+	assert_int_equal(write(workload->input, &word, 1), 1);
 }
 
 void workload_fini(struct workload *workload)

@@ -57,6 +57,9 @@ bool workload_is_ready(const struct workload *workload, size_t count);
 
 void workload_go_on(const struct workload *workload);
 
+/* The same by a word of a byte, for a workload that knows some. */
+void workload_say(const struct workload *workload, char word);
+
 /* Kills it if it runs, and forgets it. */
 void workload_fini(struct workload *workload);
 
