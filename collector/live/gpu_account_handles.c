@@ -79,8 +79,9 @@ void account_undo_release(struct gpu_account *account, const struct cuda_event *
 
 static void book_unmapped(struct gpu_account *account, const struct cuda_event *event)
 {
-	physical_memory_unmapped(&account->physical, event->tid,
-	                         event->result == 0 ? UNMAP_DONE : UNMAP_FAILED);
+	if (!physical_memory_unmapped(&account->physical, event->tid,
+	                              event->result == 0 ? UNMAP_DONE : UNMAP_FAILED))
+		account->oddities.untracked_calls++;
 	if (event->result != 0)
 		account_book_failure(account, event, stack_lost(event->function));
 }
@@ -115,7 +116,9 @@ void account_book_handle(struct gpu_account *account, const struct cuda_event *e
 {
 	switch (event->kind) {
 	case CUDA_EVENT_UNMAP:
-		physical_memory_unmap(&account->physical, event->tid, event->address, event->bytes);
+		if (!physical_memory_unmap(&account->physical, event->tid, event->address,
+		                           event->bytes))
+			account->oddities.untracked_calls++;
 		break;
 	case CUDA_EVENT_UNMAPPED:
 		book_unmapped(account, event);

@@ -14,16 +14,15 @@ void physical_memory_init(struct physical_memory *memory, struct budget *budget,
 		                            .freed = freed,
 		                            .unused = PHYSICAL_NONE };
 	live_table_init(&memory->handles, budget);
-	live_table_init(&memory->mappings, budget);
+	range_tree_init(&memory->mappings, budget);
 }
 
 void physical_memory_fini(struct physical_memory *memory)
 {
 	live_table_fini(&memory->handles);
-	live_table_fini(&memory->mappings);
+	range_tree_fini(&memory->mappings);
 	budget_give(memory->budget, memory->capacity * sizeof(*memory->blocks));
 	free(memory->blocks);
-	free(memory->unmappings);
 	physical_memory_init(memory, memory->budget, memory->freed);
 }
 
@@ -95,16 +94,16 @@ struct physical_block *physical_memory_next(const struct physical_memory *memory
 
 /* ---- references ---- */
 
-static uint32_t number_of(const struct live_table *table, uint64_t key)
+static uint32_t number_of(const struct physical_memory *memory, uint64_t handle)
 {
 	struct live_block found;
 
-	return live_table_find(table, key, &found) ? found.sum : PHYSICAL_NONE;
+	return live_table_find(&memory->handles, handle, &found) ? found.sum : PHYSICAL_NONE;
 }
 
 struct physical_block *physical_memory_find(const struct physical_memory *memory, uint64_t handle)
 {
-	const uint32_t number = number_of(&memory->handles, handle);
+	const uint32_t number = number_of(memory, handle);
 
 	return number == PHYSICAL_NONE ? NULL : &memory->blocks[number];
 }
@@ -196,16 +195,9 @@ bool physical_memory_restore(struct physical_memory *memory, uint64_t handle, ui
 /* The block that is mapped at `address`, which may lie within the mapping. */
 static uint32_t mapped_at(const struct physical_memory *memory, uint64_t address)
 {
-	const uint32_t exact = number_of(&memory->mappings, address);
-	const struct live_block *mapping;
-	size_t cursor = 0;
+	const struct address_range *mapping = range_tree_find(&memory->mappings, address);
 
-	if (exact != PHYSICAL_NONE)
-		return exact;
-	while ((mapping = live_table_next(&memory->mappings, &cursor)))
-		if (address >= mapping->address && address - mapping->address < mapping->bytes)
-			return mapping->sum;
-	return PHYSICAL_NONE;
+	return mapping && mapping->start <= address ? mapping->number : PHYSICAL_NONE;
 }
 
 bool physical_memory_retain(struct physical_memory *memory, uint64_t handle, uint64_t address)
@@ -213,136 +205,116 @@ bool physical_memory_retain(struct physical_memory *memory, uint64_t handle, uin
 	uint32_t number = mapped_at(memory, address);
 
 	if (number == PHYSICAL_NONE)
-		number = number_of(&memory->handles, handle);
+		number = number_of(memory, handle);
 	return number != PHYSICAL_NONE && refer(memory, handle, number);
 }
 
-static void unmap_one(struct physical_memory *memory, uint32_t number)
+static void drop_mapping(struct physical_memory *memory, uint32_t number)
 {
 	memory->blocks[number].mappings--;
 	free_if_unused(memory, number);
 }
 
+static void unmap_one(struct physical_memory *memory, uint64_t start)
+{
+	struct address_range gone;
+
+	if (range_tree_take(&memory->mappings, start, &gone))
+		drop_mapping(memory, gone.number);
+}
+
 bool physical_memory_map(struct physical_memory *memory, uint64_t address, uint64_t bytes,
                          uint64_t handle)
 {
-	const uint32_t number = number_of(&memory->handles, handle);
-	const struct live_block mapping = { .address = address, .bytes = bytes, .sum = number };
-	struct live_block before;
+	const struct address_range mapping = { .start = address,
+		                               .bytes = range_bytes(address, bytes),
+		                               .made = ++memory->map_count,
+		                               .number = number_of(memory, handle) };
+	const struct address_range *before;
 
-	if (number == PHYSICAL_NONE || bytes == 0)
+	if (mapping.number == PHYSICAL_NONE || mapping.bytes == 0)
 		return false;
-	memory->blocks[number].mappings++; /* first: it may be the one that was mapped there */
-	if (live_table_take(&memory->mappings, address, &before))
-		unmap_one(memory, before.sum);
-	if (live_table_put(&memory->mappings, &mapping))
+	memory->blocks[mapping.number].mappings++; /* first: it may be the one that lay there */
+	while ((before = range_tree_find(&memory->mappings, address)) &&
+	       before->start < address + mapping.bytes)
+		unmap_one(memory, before->start);
+	if (range_tree_put(&memory->mappings, &mapping))
 		return true;
-	unmap_one(memory, number);
+	drop_mapping(memory, mapping.number);
 	return false;
 }
 
-static void note_unmapping(struct physical_memory *memory, uint32_t tid,
-                           const struct live_block *mapping)
+/*
+ * Takes what lies in the range and was there before; false: so much was made there meanwhile
+ * that the rest was not looked at.
+ */
+static bool unmap_range(struct physical_memory *memory, const struct physical_unmapping *of)
 {
-	if (memory->unmapping_count == memory->unmapping_capacity) {
-		memory->unmapping_capacity =
-			memory->unmapping_capacity ? memory->unmapping_capacity * 2 : FIRST_BLOCKS;
-		memory->unmappings = mem_resize(memory->unmappings, memory->unmapping_capacity,
-		                                sizeof(*memory->unmappings));
+	const struct address_range *mapping;
+	uint64_t at = of->start;
+	size_t newer = 0;
+
+	while ((mapping = range_tree_find(&memory->mappings, at)) && mapping->start < of->end) {
+		const uint64_t start = mapping->start;
+
+		at = start + mapping->bytes;
+		if (at > of->end)
+			break;
+		if (mapping->made > of->begun && ++newer > UNMAPPING_NEWER_MAX)
+			return false;
+		if (start >= of->start && mapping->made <= of->begun)
+			unmap_one(memory, start);
 	}
-	memory->unmappings[memory->unmapping_count++] =
-		(struct physical_unmapping){ *mapping, tid };
+	return true;
 }
 
-/* All mappings that lie in the range, wherever they are in the table. */
-static void take_range(struct physical_memory *memory, uint32_t tid, uint64_t start, uint64_t end)
+static struct physical_unmapping *unmapping_of(struct physical_memory *memory, uint32_t tid)
 {
-	const size_t first = memory->unmapping_count;
-	const struct live_block *mapping;
-	struct live_block taken;
-	size_t cursor = 0;
-
-	while ((mapping = live_table_next(&memory->mappings, &cursor)))
-		if (mapping->address >= start && mapping->address < end &&
-		    mapping->bytes <= end - mapping->address)
-			note_unmapping(memory, tid, mapping);
-	for (size_t i = first; i < memory->unmapping_count; i++)
-		(void)live_table_take(&memory->mappings, memory->unmappings[i].mapping.address,
-		                      &taken);
+	return &memory->unmappings[tid % UNMAPPINGS_MAX];
 }
 
-/* One behind the other, as far as they lie side by side; returns where that ends. */
-static uint64_t take_row(struct physical_memory *memory, uint32_t tid, uint64_t start, uint64_t end)
-{
-	struct live_block mapping;
-
-	while (start < end && live_table_find(&memory->mappings, start, &mapping) &&
-	       mapping.bytes <= end - start) {
-		(void)live_table_take(&memory->mappings, start, &mapping);
-		note_unmapping(memory, tid, &mapping);
-		start += mapping.bytes;
-	}
-	return start;
-}
-
-void physical_memory_unmap(struct physical_memory *memory, uint32_t tid, uint64_t address,
+bool physical_memory_unmap(struct physical_memory *memory, uint32_t tid, uint64_t address,
                            uint64_t bytes)
 {
-	const uint64_t end = bytes < UINT64_MAX - address ? address + bytes : UINT64_MAX;
-	uint64_t rest;
+	struct physical_unmapping *unmapping = unmapping_of(memory, tid);
+	const struct physical_unmapping before = *unmapping;
 
-	physical_memory_unmapped(memory, tid, UNMAP_DONE); /* one whose end was not seen */
-	rest = take_row(memory, tid, address, end);
-	if (rest < end && memory->mappings.count > 0)
-		take_range(memory, tid, rest, end);
+	*unmapping = (struct physical_unmapping){ .start = address,
+		                                  .end = address + range_bytes(address, bytes),
+		                                  .begun = memory->map_count,
+		                                  .tid = tid };
+	return unmap_range(memory, &before);
 }
 
-static void map_again(struct physical_memory *memory, const struct live_block *mapping)
-{
-	struct live_block other;
-
-	/* who was given the address meanwhile has it */
-	if (live_table_find(&memory->mappings, mapping->address, &other) ||
-	    !live_table_put(&memory->mappings, mapping))
-		unmap_one(memory, mapping->sum);
-}
-
-void physical_memory_unmapped(struct physical_memory *memory, uint32_t tid,
+bool physical_memory_unmapped(struct physical_memory *memory, uint32_t tid,
                               enum unmap_outcome outcome)
 {
-	size_t kept = 0;
+	struct physical_unmapping *unmapping = unmapping_of(memory, tid);
+	const struct physical_unmapping ended = *unmapping;
 
-	for (size_t i = 0; i < memory->unmapping_count; i++) {
-		const struct physical_unmapping unmapping = memory->unmappings[i];
-
-		if (unmapping.tid != tid)
-			memory->unmappings[kept++] = unmapping;
-		else if (outcome == UNMAP_DONE)
-			unmap_one(memory, unmapping.mapping.sum);
-		else
-			map_again(memory, &unmapping.mapping);
-	}
-	memory->unmapping_count = kept;
-	if (kept > 0)
-		return;
-	free(memory->unmappings);
-	memory->unmappings = NULL;
-	memory->unmapping_capacity = 0;
+	if (ended.tid != tid)
+		return outcome == UNMAP_DONE; /* another thread took its place: it was done */
+	*unmapping = (struct physical_unmapping){ 0 };
+	return outcome == UNMAP_FAILED || unmap_range(memory, &ended);
 }
 
 /* ---- check ---- */
 
-static size_t count_mappings(const struct physical_memory *memory, uint32_t number)
+static void check_mappings(const struct physical_memory *memory)
 {
-	const struct live_block *mapping;
-	size_t cursor = 0;
-	size_t count = 0;
+	uint32_t *counts = mem_zalloc((size_t)memory->count + 1, sizeof(*counts));
+	const struct address_range *mapping;
+	uint64_t at = 0;
 
-	while ((mapping = live_table_next(&memory->mappings, &cursor)))
-		count += mapping->sum == number;
-	for (size_t i = 0; i < memory->unmapping_count; i++)
-		count += memory->unmappings[i].mapping.sum == number;
-	return count;
+	range_tree_check(&memory->mappings);
+	while ((mapping = range_tree_find(&memory->mappings, at))) {
+		assert(mapping->number < memory->count);
+		counts[mapping->number]++;
+		at = mapping->start + mapping->bytes;
+	}
+	for (uint32_t i = 0; i < memory->count; i++)
+		assert(memory->blocks[i].mappings == counts[i]);
+	free(counts);
 }
 
 void physical_memory_check(const struct physical_memory *memory)
@@ -350,15 +322,14 @@ void physical_memory_check(const struct physical_memory *memory)
 	size_t with_references = 0;
 
 	live_table_check(&memory->handles);
-	live_table_check(&memory->mappings);
+	check_mappings(memory);
 	for (uint32_t i = 0; i < memory->count; i++) {
 		const struct physical_block *block = &memory->blocks[i];
 
-		assert(count_mappings(memory, i) == block->mappings);
 		if (block->references == 0)
 			continue;
 		with_references++;
-		assert(number_of(&memory->handles, block->handle) == i);
+		assert(number_of(memory, block->handle) == i);
 	}
 	assert(with_references == memory->handles.count);
 }

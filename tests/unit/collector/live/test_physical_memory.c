@@ -143,6 +143,135 @@ static void an_address_that_is_given_out_meanwhile_is_the_new_one(void **state)
 	physical_memory_check(memory);
 }
 
+/* Two threads unmap and map side by side: what is told in between is the other one's. */
+static void what_is_mapped_meanwhile_stays(void **state)
+{
+	struct owner *owner = *state;
+	struct physical_memory *memory = &owner->memory;
+
+	for (uint64_t i = 0; i < 3; i++)
+		assert_true(physical_memory_add(memory, 1 + i, 10 << i, 0));
+	assert_true(physical_memory_map(memory, BASE, PIECE, 1));
+	assert_true(physical_memory_unmap(memory, 1, BASE, 3 * PIECE));
+	assert_true(physical_memory_map(memory, BASE + PIECE, PIECE, 2));
+	for (uint64_t i = 0; i < 3; i++)
+		assert_true(physical_memory_release(memory, 1 + i));
+	assert_int_equal(owner->freed_bytes, 40); /* the third is mapped nowhere */
+	assert_true(physical_memory_unmapped(memory, 1, UNMAP_DONE));
+	assert_int_equal(owner->freed_bytes, 50);
+	assert_true(physical_memory_unmap(memory, 1, BASE, 3 * PIECE));
+	assert_true(physical_memory_unmapped(memory, 1, UNMAP_DONE));
+	assert_int_equal(owner->freed_bytes, 70);
+	physical_memory_check(memory);
+}
+
+static void a_mapping_ends_those_that_it_lies_over(void **state)
+{
+	struct owner *owner = *state;
+	struct physical_memory *memory = &owner->memory;
+
+	for (uint64_t i = 0; i < 4; i++) {
+		assert_true(physical_memory_add(memory, 100 + i, 1 << i, 0));
+		assert_true(physical_memory_map(memory, BASE + i * PIECE, PIECE, 100 + i));
+		assert_true(physical_memory_release(memory, 100 + i));
+	}
+	assert_true(physical_memory_add(memory, 7, 100, 0));
+	/* from within the second into the third */
+	assert_true(physical_memory_map(memory, BASE + PIECE + 1, PIECE, 7));
+	assert_int_equal(owner->freed_bytes, 2 + 4);
+	physical_memory_check(memory);
+	/* up to the last address */
+	assert_true(physical_memory_map(memory, BASE, UINT64_MAX, 7));
+	assert_int_equal(owner->freed_bytes, 1 + 2 + 4 + 8);
+	assert_false(physical_memory_map(memory, UINT64_MAX, PIECE, 7));
+	physical_memory_check(memory);
+}
+
+static void who_takes_the_place_of_a_thread_says_that_it_has_unmapped(void **state)
+{
+	struct owner *owner = *state;
+	struct physical_memory *memory = &owner->memory;
+
+	for (uint64_t i = 0; i < 2; i++) {
+		assert_true(physical_memory_add(memory, 100 + i, 10, 0));
+		assert_true(physical_memory_map(memory, BASE + i * PIECE, PIECE, 100 + i));
+		assert_true(physical_memory_release(memory, 100 + i));
+	}
+	assert_true(physical_memory_unmap(memory, 1, BASE, PIECE));
+	assert_true(physical_memory_unmap(memory, 1 + UNMAPPINGS_MAX, BASE + PIECE, PIECE));
+	assert_int_equal(owner->freed_blocks, 1);
+	assert_true(physical_memory_unmapped(memory, 1, UNMAP_DONE));
+	assert_false(physical_memory_unmapped(memory, 1, UNMAP_FAILED)); /* it is gone already */
+	assert_true(physical_memory_unmapped(memory, 1 + UNMAPPINGS_MAX, UNMAP_FAILED));
+	assert_int_equal(owner->freed_blocks, 1);
+	physical_memory_check(memory);
+}
+
+/* ---- what a workload may make us do ---- */
+
+#define MANY_MAPPINGS 200000
+#define MANY_CALLS    20000
+
+static void map_many(struct owner *owner)
+{
+	owner->budget.limit = (size_t)256 << 20;
+	assert_true(physical_memory_add(&owner->memory, 7, 100, 3));
+	for (uint64_t i = 0; i < MANY_MAPPINGS; i++)
+		assert_true(physical_memory_map(&owner->memory, BASE + 2 * i * PIECE, PIECE, 7));
+	assert_true(physical_memory_release(&owner->memory, 7));
+}
+
+/* To look at every mapping at each of these calls takes longer than a test may. */
+static void no_call_looks_at_all_mappings(void **state)
+{
+	struct owner *owner = *state;
+	struct physical_memory *memory = &owner->memory;
+	size_t used;
+
+	map_many(owner);
+	used = budget_used(&owner->budget);
+	for (uint32_t i = 0; i < MANY_CALLS; i++) {
+		const uint64_t place = BASE + 2 * i * PIECE;
+
+		/* nothing is mapped there */
+		assert_true(physical_memory_unmap(memory, 1, place + PIECE, PIECE));
+		assert_true(physical_memory_unmapped(memory, 1, UNMAP_DONE));
+		/* everything is, and it fails */
+		assert_true(physical_memory_unmap(memory, 1, 0, UINT64_MAX));
+		assert_true(physical_memory_unmapped(memory, 1, UNMAP_FAILED));
+		/* within a mapping, and beside all */
+		assert_true(physical_memory_retain(memory, 9, place + 1));
+		assert_false(physical_memory_retain(memory, 10, place + PIECE));
+		assert_true(physical_memory_release(memory, 9));
+	}
+	assert_int_equal(budget_used(&owner->budget), used);
+	/* threads of which the end is never told */
+	for (uint32_t i = 0; i < MANY_CALLS; i++)
+		assert_true(physical_memory_unmap(memory, 100 + i, BASE + 2 * i * PIECE, PIECE));
+	assert_int_equal(budget_used(&owner->budget), used);
+	assert_int_equal(owner->freed_blocks, 0);
+	physical_memory_check(memory);
+	/* the one that waits ends with what takes its place */
+	for (uint32_t i = 0; i < UNMAPPINGS_MAX; i++)
+		assert_true(physical_memory_unmap(memory, i, 0, UINT64_MAX));
+	assert_true(physical_memory_unmapped(memory, 0, UNMAP_DONE));
+	assert_int_equal(owner->freed_bytes, 100);
+	assert_int_equal(budget_used(&owner->budget) < used, true);
+}
+
+static void what_is_mapped_meanwhile_is_not_looked_at_without_end(void **state)
+{
+	struct owner *owner = *state;
+	struct physical_memory *memory = &owner->memory;
+
+	assert_true(physical_memory_unmap(memory, 1, 0, UINT64_MAX));
+	assert_true(physical_memory_unmap(memory, 2, BASE, 2 * UNMAPPING_NEWER_MAX * PIECE));
+	map_many(owner);
+	assert_false(physical_memory_unmapped(memory, 1, UNMAP_DONE));
+	assert_true(physical_memory_unmapped(memory, 2, UNMAP_DONE)); /* half of them are holes */
+	assert_int_equal(memory->mappings.count, MANY_MAPPINGS);
+}
+
 static void a_handle_can_be_had_from_an_address(void **state)
 {
 	struct owner *owner = *state;
@@ -305,6 +434,11 @@ int main(void)
 		TEST(one_unmapping_takes_all_that_lies_in_it),
 		TEST(an_unmapping_that_fails_leaves_everything),
 		TEST(an_address_that_is_given_out_meanwhile_is_the_new_one),
+		TEST(what_is_mapped_meanwhile_stays),
+		TEST(a_mapping_ends_those_that_it_lies_over),
+		TEST(who_takes_the_place_of_a_thread_says_that_it_has_unmapped),
+		TEST(no_call_looks_at_all_mappings),
+		TEST(what_is_mapped_meanwhile_is_not_looked_at_without_end),
 		TEST(a_handle_can_be_had_from_an_address),
 		TEST(a_release_that_failed_is_undone),
 		TEST(without_room_nothing_is_half_there),
