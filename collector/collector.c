@@ -119,7 +119,7 @@ static void take_end(struct collector *collector, const struct cuda_event *event
 	if (event->kind == CUDA_EVENT_EXEC) {
 		call_stacks_execed(collector->stacks, event->tgid);
 		if (process)
-			gpu_process_table_exec(collector->processes, process, event->time_ns);
+			memory_tick_exec(collector->tick, process, event->time_ns);
 		return;
 	}
 	call_stacks_end(collector->stacks, event->tgid, event->process_start_ns);

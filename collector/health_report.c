@@ -28,7 +28,8 @@ void health_report_make(struct health_report *report, const struct event_source 
 	*report = (struct health_report){
 		.oom_reports = { { "reported", counts.ooms.reported },
 		                 { "bare", counts.ooms.bare },
-		                 { "limited", counts.ooms.limited } },
+		                 { "limited", counts.ooms.limited },
+		                 { "gone", counts.ooms.gone } },
 	};
 	if (source->health)
 		source->health(source->context, health);

@@ -13,7 +13,7 @@
 
 #define HEALTH_LOSSES_OWN  6  /* kinds of losses behind the source */
 #define HEALTH_LOSSES_MAX  32 /* with those of the source */
-#define HEALTH_OOM_REPORTS 3
+#define HEALTH_OOM_REPORTS 4
 
 struct health_report {
 	struct collector_health health;

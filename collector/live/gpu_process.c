@@ -226,7 +226,14 @@ void gpu_process_end(struct gpu_process *process, int64_t now_mono_ns)
 	gpu_account_close(&process->account);
 }
 
-/* Whether there is something that the next tick would tell. */
+bool gpu_process_has_peak(const struct gpu_process *process)
+{
+	const struct high_water *high = &process->account.sums.high;
+
+	return high->bytes != 0 && high->bytes != process->told_peak_bytes;
+}
+
+/* Whether there is something that the next tick would tell, or a report that waits. */
 static bool has_news(const struct gpu_process *process)
 {
 	const struct gpu_account *account = &process->account;
@@ -234,15 +241,16 @@ static bool has_news(const struct gpu_process *process)
 	for (uint32_t i = 0; i < memory_sums_count(&account->sums); i++)
 		if (memory_sums_at(&account->sums, i)->alloc_objects > 0)
 			return true;
-	return account->failure_count > 0;
+	return account->failure_count > 0 || process->report_count > 0 ||
+	       gpu_process_has_peak(process);
 }
 
 /*
  * The program that a process has left: its books and its name, under a start that no process
  * has. What the kernel counts goes on.
  */
-static void leave_program(struct gpu_process_table *table, struct gpu_process *process,
-                          uint64_t time_ns)
+static struct gpu_process *leave_program(struct gpu_process_table *table,
+                                         struct gpu_process *process, uint64_t time_ns)
 {
 	struct gpu_process *former = mem_zalloc(1, sizeof(*former));
 
@@ -263,6 +271,7 @@ static void leave_program(struct gpu_process_table *table, struct gpu_process *p
 	memset(process->shown_free_calls, 0, sizeof(process->shown_free_calls));
 	process->told_peak_bytes = 0;
 	process->first_ns = time_ns;
+	return former;
 }
 
 void gpu_process_renumber(struct gpu_process *process, const uint32_t *stack_numbers)
@@ -272,20 +281,23 @@ void gpu_process_renumber(struct gpu_process *process, const uint32_t *stack_num
 	process->stack_bytes = 0;
 }
 
-void gpu_process_table_exec(struct gpu_process_table *table, struct gpu_process *process,
-                            uint64_t time_ns)
+struct gpu_process *gpu_process_table_exec(struct gpu_process_table *table,
+                                           struct gpu_process *process, uint64_t time_ns)
 {
 	static const char no_comm[COMM_BYTES];
+	struct gpu_process *former = NULL;
 
 	gpu_account_close(&process->account);
 	memset(process->captured, 0, sizeof(process->captured));
 	if (has_news(process) && table->former_programs < FORMER_PROGRAMS_MAX &&
 	    table->ids.count < GPU_PROCESSES_MAX &&
 	    !gpu_process_table_find(table, process->tgid, time_ns))
-		leave_program(table, process, time_ns);
+		former = leave_program(table, process, time_ns);
+	process->report_count = 0;
 	process->suspension = SUSPENSION_NONE;
 	process->account.told = (struct told_devices){ 0 };
 	read_identity(table, process, no_comm);
+	return former;
 }
 
 void gpu_process_table_settle(struct gpu_process_table *table, int64_t now_mono_ns)
@@ -316,7 +328,7 @@ void gpu_process_table_forget(struct gpu_process_table *table, int64_t before_mo
 		struct gpu_process *process = table->all[i];
 
 		if (process->end_mono_ns == 0 || process->end_mono_ns >= before_mono_ns ||
-		    !process->is_published) {
+		    !process->is_published || process->report_count > 0) {
 			append(table, process);
 			continue;
 		}

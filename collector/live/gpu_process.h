@@ -46,6 +46,7 @@ struct gpu_process {
 
 	wide_sum told_peak_bytes; /* the last peak that was published */
 	uint64_t next_oom_ns;     /* before it no report of it begins (oom_reports.h) */
+	uint32_t report_count;    /* that wait and name it: it stays until they are published */
 
 	uint64_t start_ns;
 	uint64_t first_ns;   /* time of its first event */
@@ -103,6 +104,9 @@ struct gpu_process *gpu_process_table_at(const struct gpu_process_table *table, 
 /* What is published of a device of the process: 1 + its number, 0: not known. */
 const char *gpu_process_device(const struct gpu_process *process, uint16_t device);
 
+/* Whether its highest point was not told yet. */
+bool gpu_process_has_peak(const struct gpu_process *process);
+
 /* Everything live is implicitly freed; twice is once. */
 void gpu_process_end(struct gpu_process *process, int64_t now_mono_ns);
 
@@ -111,11 +115,11 @@ void gpu_process_renumber(struct gpu_process *process, const uint32_t *stack_num
 
 /*
  * It runs another program since then: what lived is freed, and it has another name. What the
- * former program did and nobody was told yet is told under its own name; of more than
- * FORMER_PROGRAMS_MAX under the new one's.
+ * former program did and nobody was told yet is told under its own name, which is returned;
+ * of more than FORMER_PROGRAMS_MAX under the new one's. NULL: there is none of it.
  */
-void gpu_process_table_exec(struct gpu_process_table *table, struct gpu_process *process,
-                            uint64_t time_ns);
+struct gpu_process *gpu_process_table_exec(struct gpu_process_table *table,
+                                           struct gpu_process *process, uint64_t time_ns);
 
 /*
  * Asks again for names that are late. What has been waited for longer than
@@ -123,7 +127,10 @@ void gpu_process_table_exec(struct gpu_process_table *table, struct gpu_process 
  */
 void gpu_process_table_settle(struct gpu_process_table *table, int64_t now_mono_ns);
 
-/* Forgets what was published and has ended before that time; at once in a table half full. */
+/*
+ * Forgets what was published and has ended before that time, at once in a table half full;
+ * unless a report waits that names it.
+ */
 void gpu_process_table_forget(struct gpu_process_table *table, int64_t before_mono_ns);
 
 struct gpu_process_usage {

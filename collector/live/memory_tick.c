@@ -66,6 +66,13 @@ void memory_tick_see(struct memory_tick *tick, struct gpu_process *process,
 	oom_reports_see(tick->ooms, process, event, stack, unix_ns);
 }
 
+void memory_tick_exec(struct memory_tick *tick, struct gpu_process *process, uint64_t time_ns)
+{
+	struct gpu_process *former = gpu_process_table_exec(tick->processes, process, time_ns);
+
+	oom_reports_exec(tick->ooms, process, former);
+}
+
 void memory_tick_see_devices(struct memory_tick *tick)
 {
 	oom_reports_see_devices(tick->ooms);
@@ -321,14 +328,6 @@ static void add_classes(struct memory_tick *tick, const struct gpu_process *proc
 	}
 }
 
-/* The highest point since the last time, unless it was told as high as that. */
-static bool has_peak(const struct gpu_process *process)
-{
-	const struct high_water *high = &process->account.sums.high;
-
-	return high->bytes != 0 && high->bytes != process->told_peak_bytes;
-}
-
 static void add_peak(struct memory_tick *tick, const struct gpu_process *process,
                      const struct device_group *group)
 {
@@ -394,10 +393,10 @@ static void add_process(struct memory_tick *tick, const struct gpu_process *proc
 	for (size_t i = 0; i < groups.count; i++) {
 		add_classes(tick, process, &groups.groups[i]);
 		add_failures(tick, process, &groups.groups[i]);
-		if (is_peak_due(tick, process) && has_peak(process))
+		if (is_peak_due(tick, process) && gpu_process_has_peak(process))
 			add_peak(tick, process, &groups.groups[i]);
 	}
-	tick->peaks += is_peak_due(tick, process) && has_peak(process);
+	tick->peaks += is_peak_due(tick, process) && gpu_process_has_peak(process);
 	add_malloc(tick, process);
 	suspended_series_add(tick->batch, process, tick->time);
 }

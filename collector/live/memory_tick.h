@@ -65,6 +65,12 @@ DEFINE_FREEP(memory_tick)
 void memory_tick_see(struct memory_tick *tick, struct gpu_process *process,
                      const struct cuda_event *event, uint32_t stack, int64_t unix_ns);
 
+/*
+ * The process runs another program since then (gpu_process_table_exec()): reports that wait
+ * are of the former one.
+ */
+void memory_tick_exec(struct memory_tick *tick, struct gpu_process *process, uint64_t time_ns);
+
 /* A picture of devices was taken, and processes have theirs: reports that wait for it go on. */
 void memory_tick_see_devices(struct memory_tick *tick);
 

@@ -20,16 +20,14 @@ struct held_row {
 
 /* What one process held: a part of the rows of its report. */
 struct holder {
-	uint32_t tgid;
-	uint64_t start_ns;
+	struct gpu_process *process; /* NULL: it is kept nowhere */
 	size_t first;
 	size_t count;
 };
 
 struct oom_report {
-	uint32_t tgid;
-	uint64_t start_ns;
-	uint64_t time_ns; /* of the event */
+	struct gpu_process *process; /* likewise */
+	uint64_t time_ns;            /* of the event */
 	int64_t unix_ns;
 	int64_t begun_mono_ns;
 	int64_t due_mono_ns;
@@ -70,8 +68,24 @@ struct oom_reports *oom_reports_new(const struct device_books *devices,
 	return reports;
 }
 
+/* A process of which a report says something: as long as it does, the table keeps it. */
+static struct gpu_process *keep(struct gpu_process *process)
+{
+	process->report_count++;
+	return process;
+}
+
+static void let_go(struct gpu_process *process)
+{
+	if (process)
+		process->report_count--;
+}
+
 static void fini_report(struct oom_reports *reports, struct oom_report *report)
 {
+	let_go(report->process);
+	for (size_t i = 0; i < report->holder_count; i++)
+		let_go(report->holders[i].process);
 	budget_give(gpu_process_table_budget(reports->processes), report->bytes);
 	free(report->holders);
 	free(report->rows);
@@ -119,14 +133,14 @@ static size_t count_rows(const struct gpu_process *process)
 	return count;
 }
 
-static void copy_rows(struct oom_report *report, const struct gpu_process *process)
+static void copy_rows(struct oom_report *report, struct gpu_process *process)
 {
 	const struct memory_sums *sums = &process->account.sums;
 	struct holder *holder = &report->holders[report->holder_count];
 
 	if (process->account.gpu_live_bytes == 0)
 		return;
-	*holder = (struct holder){ process->tgid, process->start_ns, report->row_count, 0 };
+	*holder = (struct holder){ keep(process), report->row_count, 0 };
 	for (uint32_t i = 0; i < memory_sums_count(sums); i++) {
 		const struct memory_sum *sum = memory_sums_at(sums, i);
 
@@ -201,8 +215,7 @@ static void begin(struct oom_reports *reports, struct gpu_process *process,
 		return;
 	}
 	*report = (struct oom_report){
-		.tgid = process->tgid,
-		.start_ns = process->start_ns,
+		.process = keep(process),
 		.time_ns = event->time_ns,
 		.unix_ns = unix_ns,
 		.begun_mono_ns = now_mono_ns,
@@ -224,8 +237,8 @@ static void recover(struct oom_reports *reports, const struct gpu_process *proce
 	for (size_t i = 0; i < reports->count; i++) {
 		struct oom_report *report = &reports->pending[i];
 
-		if (report->tgid == process->tgid && report->start_ns == process->start_ns &&
-		    event->bytes >= report->requested_bytes && event->time_ns >= report->time_ns &&
+		if (report->process == process && event->bytes >= report->requested_bytes &&
+		    event->time_ns >= report->time_ns &&
 		    event->time_ns - report->time_ns <= (uint64_t)OOM_RECOVERY_NS)
 			report->has_recovered = true;
 	}
@@ -242,12 +255,33 @@ void oom_reports_see(struct oom_reports *reports, struct gpu_process *process,
 		recover(reports, process, event);
 }
 
+/* `former` has the count of all that name it. */
+static void hand_over(struct oom_reports *reports, struct gpu_process **named,
+                      const struct gpu_process *process, struct gpu_process *former)
+{
+	if (*named != process)
+		return;
+	*named = former;
+	reports->counts.gone += former == NULL;
+}
+
+void oom_reports_exec(struct oom_reports *reports, const struct gpu_process *process,
+                      struct gpu_process *former)
+{
+	for (size_t i = 0; i < reports->count; i++) {
+		struct oom_report *report = &reports->pending[i];
+
+		hand_over(reports, &report->process, process, former);
+		for (size_t j = 0; j < report->holder_count; j++)
+			hand_over(reports, &report->holders[j].process, process, former);
+	}
+}
+
 /* ---- devices ---- */
 
 static void see_device(const struct oom_reports *reports, struct oom_report *report)
 {
-	const struct gpu_process *process =
-		gpu_process_table_find(reports->processes, report->tgid, report->start_ns);
+	const struct gpu_process *process = report->process;
 	const struct device_reading *device =
 		process ? device_books_of(reports->devices,
 	                                  gpu_process_device(process, report->device))
@@ -330,12 +364,11 @@ static bool may_be_same(const char *one, const char *other)
 
 /* What a process held where the call wanted memory, as far as is known. */
 static void add_holder(const struct oom_report *report, const struct holder *holder,
-                       const struct gpu_process *process, const char *gpu,
-                       struct series_batch *batch)
+                       const char *gpu, struct series_batch *batch)
 {
 	struct device_groups groups;
 
-	device_groups_of(process, &groups);
+	device_groups_of(holder->process, &groups);
 	for (size_t i = 0; i < groups.count; i++) {
 		const struct device_group *group = &groups.groups[i];
 		const struct holder_rows rows = { report, holder, group };
@@ -345,7 +378,7 @@ static void add_holder(const struct oom_report *report, const struct holder *hol
 							.kind = profile_kind(PROFILE_KIND_PEAK),
 							.time = { report->unix_ns, 0 },
 							.scope = SERIES_OF_PROCESS,
-							.process = process,
+							.process = holder->process,
 							.gpu = group->gpu,
 							.reason = "oom",
 							.next = next_held,
@@ -354,28 +387,16 @@ static void add_holder(const struct oom_report *report, const struct holder *hol
 	}
 }
 
-static void add_holders(const struct oom_reports *reports, const struct oom_report *report,
-                        const char *gpu, struct series_batch *batch)
-{
-	for (size_t i = 0; i < report->holder_count; i++) {
-		const struct holder *holder = &report->holders[i];
-		const struct gpu_process *process =
-			gpu_process_table_find(reports->processes, holder->tgid, holder->start_ns);
-
-		if (process)
-			add_holder(report, holder, process, gpu, batch);
-	}
-}
-
 static void publish(struct oom_reports *reports, const struct oom_report *report,
                     struct series_batch *batch)
 {
-	const struct gpu_process *process =
-		gpu_process_table_find(reports->processes, report->tgid, report->start_ns);
+	const struct gpu_process *process = report->process;
+	const char *gpu;
 	char error[CUDA_ERROR_TEXT];
 
 	if (!process)
 		return;
+	gpu = gpu_process_device(process, report->device);
 	cuda_error_name(CUDA_ERROR_OUT_OF_MEMORY, error);
 	series_batch_add(batch,
 	                 &(struct series){
@@ -384,33 +405,32 @@ static void publish(struct oom_reports *reports, const struct oom_report *report
 				 .time = { report->unix_ns, 0 },
 				 .scope = SERIES_OF_PROCESS,
 				 .process = process,
-				 .gpu = gpu_process_device(process, report->device),
+				 .gpu = gpu,
 				 .cuda_class = cuda_class_name(report->memory_class),
 				 .cuda_error = error,
 				 .recovered = report->has_recovered ? "true" : "false",
 				 .next = next_call,
 				 .rows = report,
 			 });
-	add_holders(reports, report, gpu_process_device(process, report->device), batch);
+	for (size_t i = 0; i < report->holder_count; i++)
+		if (report->holders[i].process)
+			add_holder(report, &report->holders[i], gpu, batch);
 	series_batch_flush(batch);
 	reports->counts.reported++;
 }
 
-static bool is_late(const struct oom_reports *reports, uint32_t tgid, uint64_t start_ns)
+static bool is_late(const struct gpu_process *process)
 {
-	const struct gpu_process *process =
-		gpu_process_table_find(reports->processes, tgid, start_ns);
-
 	return process && process->identity.is_late;
 }
 
 /* Whether somebody in it has no name yet. */
-static bool has_late(const struct oom_reports *reports, const struct oom_report *report)
+static bool has_late(const struct oom_report *report)
 {
-	if (is_late(reports, report->tgid, report->start_ns))
+	if (is_late(report->process))
 		return true;
 	for (size_t i = 0; i < report->holder_count; i++)
-		if (is_late(reports, report->holders[i].tgid, report->holders[i].start_ns))
+		if (is_late(report->holders[i].process))
 			return true;
 	return false;
 }
@@ -424,7 +444,7 @@ void oom_reports_publish(struct oom_reports *reports, struct series_batch *batch
 		struct oom_report *report = &reports->pending[i];
 
 		if (report->due_mono_ns > now_mono_ns ||
-		    (now_mono_ns != INT64_MAX && has_late(reports, report))) {
+		    (now_mono_ns != INT64_MAX && has_late(report))) {
 			/* whoever is waited for is asked at ticks: nothing is gained before */
 			if (report->due_mono_ns <= now_mono_ns)
 				report->due_mono_ns = now_mono_ns + OOM_RECOVERY_NS;

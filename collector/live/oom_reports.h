@@ -8,7 +8,8 @@
  *          recovered (a call for as much has succeeded: allocators free their caches and
  *          try again), and the report is due: one profile of the call, and one of what
  *          each process held (gpu_memory_peak, reason="oom"), all with the time of the
- *          failed call. A report waits for processes whose names are late.
+ *          failed call. A report waits for processes whose names are late,
+ *          and processes stay for it: also the program before an exec.
  *          What the device has is of the first picture that was begun after the failed
  *          call, if one comes within that second. Processes that are on another device for certain are left
  *          out.
@@ -34,6 +35,7 @@ struct oom_counts {
 	uint64_t reported;
 	uint64_t bare;    /* of these, without what processes held: no room for a copy */
 	uint64_t limited; /* calls that were not reported: too soon, or too many */
+	uint64_t gone;    /* reports, and holders in one, of a program that is kept nowhere */
 };
 
 struct oom_reports;
@@ -48,6 +50,13 @@ DEFINE_FREEP(oom_reports)
 /* A call of the process, whose event was booked: it may begin a report, or recover one. */
 void oom_reports_see(struct oom_reports *reports, struct gpu_process *process,
                      const struct cuda_event *event, uint32_t stack, int64_t unix_ns);
+
+/*
+ * The process runs another program: what waits, and says something of the one before, is of
+ * `former`. NULL: that is kept nowhere, and what was to be said of it is dropped.
+ */
+void oom_reports_exec(struct oom_reports *reports, const struct gpu_process *process,
+                      struct gpu_process *former);
 
 /*
  * There is a picture of devices that was asked for since: reports that wait for one take

@@ -80,10 +80,38 @@ static void another_program_starts_with_nothing(void **state)
 	(void)state;
 	gpu_account_book(&process->account, &event, STACK_LOST);
 	gpu_account_sent(&process->account);
-	gpu_process_table_exec(table, process, 7000);
-	assert_int_equal(gpu_process_table_count(table), 1); /* all was told before */
+	process->told_peak_bytes = 100;
+	assert_null(gpu_process_table_exec(table, process, 7000)); /* all was told before */
+	assert_int_equal(gpu_process_table_count(table), 1);
 	assert_true(process->account.books[CUDA_CLASS_DEVICE].implicit_bytes == 100);
 	assert_int_equal(process->end_mono_ns, 0);
+}
+
+static void a_program_stays_for_its_peak_and_for_reports(void **state)
+{
+	CLEANUP(gpu_process_table_freep) struct gpu_process_table *table = new_table();
+	const struct cuda_event event = alloc_event(1, 100);
+	struct gpu_process *process = gpu_process_table_get(table, &event);
+	struct gpu_process *former;
+
+	(void)state;
+	gpu_account_book(&process->account, &event, STACK_LOST);
+	gpu_account_sent(&process->account);
+	former = gpu_process_table_exec(table, process, 7000);
+	assert_non_null(former);
+	assert_true(gpu_process_has_peak(former) && !gpu_process_has_peak(process));
+	former->is_published = true;
+	former->report_count = 1;
+	gpu_process_table_forget(table, 2);
+	assert_ptr_equal(gpu_process_table_find(table, 100, 7000), former);
+	former->report_count = 0;
+	gpu_process_table_forget(table, 2);
+	assert_null(gpu_process_table_find(table, 100, 7000));
+	process->report_count = 1; /* of a program that has done nothing since */
+	former = gpu_process_table_exec(table, process, 8000);
+	assert_non_null(former);
+	assert_int_equal(former->report_count, 1);
+	assert_int_equal(process->report_count, 0);
 }
 
 /* A name for each time that it is asked. */
@@ -259,6 +287,7 @@ int main(void)
 		cmocka_unit_test(a_name_without_an_end_is_cut),
 		cmocka_unit_test(the_ended_are_forgotten_once_published),
 		cmocka_unit_test(another_program_starts_with_nothing),
+		cmocka_unit_test(a_program_stays_for_its_peak_and_for_reports),
 		cmocka_unit_test(what_a_program_did_keeps_its_name),
 		cmocka_unit_test(programs_without_number_have_some_places),
 		cmocka_unit_test(the_ended_make_room),

@@ -1,4 +1,5 @@
 #include "base/clock.h"
+#include "collector/identity/process_start.h"
 #include "collector/live/cuda_error.h"
 #include "tests/unit/collector/live/publish_fixture.h"
 
@@ -356,6 +357,84 @@ static void who_is_on_another_device_is_left_out(void **state)
 	assert_int_equal(total_of(fixture, HELD("103"), "peak_space"), GB);
 }
 
+#define HELD_ON(pid, gpu)                                                           \
+	"{__delta__=\"false\", __name__=\"gpu_memory_peak\", cluster=\"default\", " \
+	"gpu=\"" gpu "\", hostname=\"box\", pid=\"" pid "\", "                      \
+	"proc_comm=\"worker\", reason=\"oom\", service_name=\"worker-gpu\"}"
+
+static void exec(struct fixture *fixture, uint32_t pid, int64_t second)
+{
+	const struct cuda_event event = of(pid, second, alloc_event(0, 0));
+
+	memory_tick_exec(fixture->tick, gpu_process_table_get(fixture->processes, &event),
+	                 event.time_ns);
+}
+
+/* Behind a tick all was told of the program but what waits. */
+static void a_program_before_an_exec_is_told_by_its_own_name(void **state)
+{
+	struct fixture *fixture = *state;
+	CLEANUP(device_books_freep) struct device_books *devices = open_with_devices(fixture);
+	const uint32_t step = STACK_OF(fixture->stacks, "step", "main");
+
+	take(fixture, of(101, 1, alloc_event(0x1000, 3 * GB)), step);
+	take(fixture, of(103, 1, alloc_event(0x1000, GB)), step);
+	take_at(fixture, of(101, 10, failed_event(2 * GB, 2)), step, AT);
+	see_devices(fixture, devices, 79 * GB, 102);
+	publish(fixture);
+	exec(fixture, 101, 11);
+	exec(fixture, 103, 11);
+	publish(fixture);
+	gpu_process_table_forget(fixture->processes, clock_mono_ns());
+	publish_all(fixture);
+	assert_int_equal(fixture->count, 3);
+	assert_int_equal(total_of(fixture, OOM_ON("GPU-a"), "requested_space"), 2 * GB);
+	assert_int_equal(note_of(fixture, OOM_ON("GPU-a"), "requested_space")->totals[1], 79 * GB);
+	assert_int_equal(total_of(fixture, HELD_ON("101", "GPU-a"), "peak_space"), 3 * GB);
+	assert_int_equal(total_of(fixture, HELD("103"), "peak_space"), GB);
+	assert_int_equal(memory_tick_counts(fixture->tick).ooms.gone, 0);
+	/* they are gone with the report */
+	publish(fixture);
+	gpu_process_table_forget(fixture->processes, clock_mono_ns());
+	assert_int_equal(gpu_process_table_count(fixture->processes), 2);
+}
+
+static void what_is_of_a_program_without_a_place_is_counted(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint32_t step = STACK_OF(fixture->stacks, "step", "main");
+
+	for (int64_t i = 0; i < FORMER_PROGRAMS_MAX; i++) {
+		take(fixture, of(102, 1, alloc_event(0x1000, GB)), step);
+		exec(fixture, 102, 100 + i);
+	}
+	take(fixture, of(101, 1, alloc_event(0x1000, GB)), step);
+	take_at(fixture, of(101, 10, failed_event(2 * GB, 2)), step, AT);
+	exec(fixture, 101, 11);
+	publish_all(fixture);
+	assert_int_equal(fixture->count, 0); /* it has no name any more but a false one */
+	assert_int_equal(memory_tick_counts(fixture->tick).ooms.gone, 2);
+	assert_int_equal(memory_tick_counts(fixture->tick).ooms.reported, 0);
+}
+
+/* A process that was there before may have its first event while a report names it. */
+static void who_is_recognized_meanwhile_is_who_held(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint32_t step = STACK_OF(fixture->stacks, "step", "main");
+	const struct cuda_event first = of(102, 11, alloc_event(0x1000, 7));
+	struct gpu_process *adopted = gpu_process_table_adopt(
+		fixture->processes, 102, process_start_shown(first.process_start_ns));
+
+	gpu_account_set_earlier(&adopted->account, 5 * GB);
+	take_at(fixture, of(101, 10, failed_event(GB, 2)), step, AT);
+	take(fixture, first, step);
+	assert_false(adopted->is_adopted);
+	publish_all(fixture);
+	assert_int_equal(fixture->count, 2);
+	assert_int_equal(fixture->notes[1].totals[0], 5 * GB);
+}
+
 static void the_last_tick_waits_for_nobody(void **state)
 {
 	struct fixture *fixture = *state;
@@ -383,6 +462,9 @@ int main(void)
 		TEST(a_device_that_tells_of_itself_is_part_of_it),
 		TEST(where_its_device_is_not_certain_none_is_told),
 		TEST(who_is_on_another_device_is_left_out),
+		TEST(a_program_before_an_exec_is_told_by_its_own_name),
+		TEST(what_is_of_a_program_without_a_place_is_counted),
+		TEST(who_is_recognized_meanwhile_is_who_held),
 		TEST(the_last_tick_waits_for_nobody),
 	};
 
