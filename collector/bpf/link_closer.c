@@ -13,10 +13,10 @@ struct waiting_link {
 };
 
 struct link_closer {
-	pthread_t thread;
-	bool has_thread;
 	pthread_cond_t changed;
 	pthread_mutex_t lock; /* guards everything below */
+	pthread_t thread;
+	bool has_thread;
 	struct waiting_link *first;
 	struct waiting_link **end;
 	size_t count; /* the one that is being closed too */
@@ -67,27 +67,33 @@ static void *close_links(void *context)
 	return NULL;
 }
 
-void link_closer_take(struct link_closer *closer, struct probe_link *link)
+static void append(struct link_closer *closer, struct probe_link *link)
 {
-	struct waiting_link *waiting;
+	struct waiting_link *waiting = mem_zalloc(1, sizeof(*waiting));
 
-	if (!link)
-		return;
-	if (!closer->has_thread)
-		closer->has_thread = pthread_create(&closer->thread, NULL, close_links, closer) ==
-		                     0;
-	if (!closer->has_thread) {
-		probe_link_close(link);
-		return;
-	}
-	waiting = mem_zalloc(1, sizeof(*waiting));
 	waiting->link = link;
-	pthread_mutex_lock(&closer->lock);
 	*closer->end = waiting;
 	closer->end = &waiting->next;
 	closer->count++;
 	pthread_cond_signal(&closer->changed);
+}
+
+void link_closer_take(struct link_closer *closer, struct probe_link *link)
+{
+	bool has_thread;
+
+	if (!link)
+		return;
+	pthread_mutex_lock(&closer->lock);
+	if (!closer->has_thread)
+		closer->has_thread = pthread_create(&closer->thread, NULL, close_links, closer) ==
+		                     0;
+	has_thread = closer->has_thread;
+	if (has_thread)
+		append(closer, link);
 	pthread_mutex_unlock(&closer->lock);
+	if (!has_thread)
+		probe_link_close(link);
 }
 
 size_t link_closer_waiting(struct link_closer *closer)
