@@ -1,9 +1,10 @@
 #include "collector/identity/process_number.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
+
+#include "collector/proc_file.h"
 
 #define PATH_BYTES   256
 #define LINK_BYTES   64 /* "pid:[4026531836]" */
@@ -51,21 +52,12 @@ bool process_number_parse(struct str status, uint32_t *out)
 bool process_number_is(const char *proc, uint32_t tgid, uint64_t pid_namespace, uint32_t number)
 {
 	char process[16];
-	char path[PATH_BYTES];
-	char text[STATUS_BYTES];
+	char buffer[STATUS_BYTES];
 	uint32_t innermost;
-	ssize_t length;
-	int fd;
 
 	(void)snprintf(process, sizeof(process), "%" PRIu32, tgid);
-	if (!has_namespace(proc, process, pid_namespace) ||
-	    snprintf(path, sizeof(path), "%s/%s/status", proc, process) >= PATH_BYTES)
-		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	length = read(fd, text, sizeof(text));
-	(void)close(fd);
-	return length > 0 && process_number_parse(str_make(text, (size_t)length), &innermost) &&
+	return has_namespace(proc, process, pid_namespace) &&
+	       process_number_parse(proc_file_of(proc, tgid, "status", buffer, sizeof(buffer)),
+	                            &innermost) &&
 	       innermost == number;
 }

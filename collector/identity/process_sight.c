@@ -1,7 +1,5 @@
 #include "collector/identity/process_sight.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +11,7 @@
 #include "base/url.h"
 #include "collector/identity/host_files.h"
 #include "collector/identity/script_name.h"
+#include "collector/proc_file.h"
 #include "profile/profile.h"
 
 #define ENVIRONMENT_MAX ((size_t)256 << 10)
@@ -68,33 +67,11 @@ static bool make_path(const char *proc, uint32_t tgid, const char *name, char pa
 	return snprintf(path, PATH_BYTES, "%s/%" PRIu32 "/%s", proc, tgid, name) < PATH_BYTES;
 }
 
-/* What a file of /proc says, up to `max` bytes; empty when it cannot be read. */
-static struct str read_file(const char *proc, uint32_t tgid, const char *name, char *buffer,
-                            size_t max)
-{
-	char path[PATH_BYTES];
-	size_t length = 0;
-	ssize_t got = 1;
-	int fd;
-
-	if (!make_path(proc, tgid, name, path))
-		return STR("");
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return STR("");
-	while (length < max && (got > 0 || (got < 0 && errno == EINTR))) {
-		got = read(fd, buffer + length, max - length);
-		length += got > 0 ? (size_t)got : 0;
-	}
-	(void)close(fd);
-	return str_make(buffer, length);
-}
-
 static void read_comm(const char *proc, uint32_t tgid, const char *comm, struct label_text *out)
 {
 	char buffer[COMM_MAX];
 
-	if (!label_text_set(out, read_file(proc, tgid, "comm", buffer, sizeof(buffer))) &&
+	if (!label_text_set(out, proc_file_of(proc, tgid, "comm", buffer, sizeof(buffer))) &&
 	    !label_text_set(out, str_of(comm)))
 		(void)label_text_set(out, STR("unknown"));
 }
@@ -115,8 +92,8 @@ static void read_program(const char *proc, uint32_t tgid, struct label_text *out
 	if (str_ends_with(program, STR(" (deleted)")))
 		program.length -= strlen(" (deleted)");
 	arguments = mem_zalloc(ARGUMENTS_MAX, 1);
-	if (!label_text_set(out, script_name(program, read_file(proc, tgid, "cmdline", arguments,
-	                                                        ARGUMENTS_MAX))))
+	if (!label_text_set(out, script_name(program, proc_file_of(proc, tgid, "cmdline", arguments,
+	                                                           ARGUMENTS_MAX))))
 		(void)label_text_set(out, program);
 	free(arguments);
 }
@@ -124,7 +101,7 @@ static void read_program(const char *proc, uint32_t tgid, struct label_text *out
 static void read_environment(const char *proc, uint32_t tgid, struct process_sight *out)
 {
 	char *buffer = mem_zalloc(ENVIRONMENT_MAX, 1);
-	const struct str environment = read_file(proc, tgid, "environ", buffer, ENVIRONMENT_MAX);
+	const struct str environment = proc_file_of(proc, tgid, "environ", buffer, ENVIRONMENT_MAX);
 
 	(void)process_sight_own_name(environment, &out->own_name);
 	device_sight_environment(environment, &out->devices);
@@ -136,7 +113,7 @@ static void read_cgroup(const char *proc, uint32_t tgid, struct cgroup_path *out
 {
 	char *buffer = mem_zalloc(CGROUP_MAX, 1);
 
-	cgroup_path_read(read_file(proc, tgid, "cgroup", buffer, CGROUP_MAX), out);
+	cgroup_path_read(proc_file_of(proc, tgid, "cgroup", buffer, CGROUP_MAX), out);
 	free(buffer);
 }
 
@@ -162,7 +139,7 @@ bool process_sight_read_uid(const char *proc, uint32_t tgid, uint32_t *out)
 {
 	char buffer[STATUS_MAX];
 
-	return process_sight_uid(read_file(proc, tgid, "status", buffer, sizeof(buffer)), out);
+	return process_sight_uid(proc_file_of(proc, tgid, "status", buffer, sizeof(buffer)), out);
 }
 
 void process_sight_read(const char *proc, uint32_t tgid, const char *comm,

@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "base/str.h"
-
-#define UUID_TEXT (2 * DEVICE_UUID_BYTES + 5) /* with hyphens and a NUL */
+#include "base/uuid.h"
 
 struct choice {
 	const struct device_reading *devices;
@@ -183,28 +182,16 @@ const struct device_reading *gpu_choice_number(const struct device_reading *devi
 	return choose_counted(&choice, number, &found) == ANSWER_DEVICE ? found : NULL;
 }
 
-/* "8932f937-d72c-4106-c12f-20bd9faed9f6" */
-static void format_uuid(const uint8_t uuid[static DEVICE_UUID_BYTES], char out[static UUID_TEXT])
-{
-	static const char digits[] = "0123456789abcdef";
-	size_t length = 0;
-
-	for (int i = 0; i < DEVICE_UUID_BYTES; i++) {
-		if (i == 4 || i == 6 || i == 8 || i == 10)
-			out[length++] = '-';
-		out[length++] = digits[uuid[i] >> 4];
-		out[length++] = digits[uuid[i] & 15];
-	}
-	out[length] = '\0';
-}
-
 /* What it is told in front of the number itself depends on who tells: "GPU-", "MIG-". */
 const struct device_reading *gpu_choice_uuid(const struct device_reading *devices, size_t count,
                                              const uint8_t uuid[static DEVICE_UUID_BYTES])
 {
-	char text[UUID_TEXT];
+	char text[UUID_TEXT_LENGTH + 1]; /* "8932f937-d72c-4106-c12f-20bd9faed9f6" */
+	struct uuid number;
 
-	format_uuid(uuid, text);
+	_Static_assert(sizeof(number.bytes) == DEVICE_UUID_BYTES, "a UUID");
+	memcpy(number.bytes, uuid, sizeof(number.bytes));
+	uuid_format(&number, text);
 	for (size_t i = 0; i < count; i++)
 		if (str_ends_with(str_of(devices[i].uuid), str_of(text)))
 			return &devices[i];

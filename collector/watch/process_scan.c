@@ -4,12 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/strbuf.h"
+#include "collector/proc_file.h"
 #include "collector/unwind/maps_text.h"
 
-#define READ_BYTES  ((size_t)64 << 10)
 #define DRIVER_NAME STR("/libcuda.so")
 
 void process_scan_maps(pid_t tgid, struct str maps,
@@ -31,29 +30,14 @@ void process_scan_maps(pid_t tgid, struct str maps,
 	}
 }
 
-/* Fills `text`; false when it cannot be read. */
+/* Fills `text`; false and errno when it cannot be read. */
 static bool read_maps(int proc, const char *process, struct strbuf *text)
 {
 	char path[64];
-	ssize_t got = 1;
-	int descriptor;
 
 	(void)snprintf(path, sizeof(path), "%.20s/maps", process);
-	descriptor = openat(proc, path, O_RDONLY | O_CLOEXEC);
-	if (descriptor < 0)
-		return false;
 	strbuf_reset(text);
-	while (got > 0) {
-		char *to = strbuf_reserve(text, READ_BYTES);
-
-		if (!to)
-			break;
-		got = read(descriptor, to, READ_BYTES);
-		if (got > 0)
-			strbuf_advance(text, (size_t)got);
-	}
-	(void)close(descriptor);
-	return got >= 0;
+	return proc_file_append(proc, path, text) == 0;
 }
 
 int process_scan_one(pid_t tgid,

@@ -17,6 +17,7 @@
 #include "base/str.h"
 #include "collector/bpf/pid_namespace.h"
 #include "collector/bpf/probe_link.h"
+#include "collector/proc_file.h"
 #include "collector/watch/self_test.h"
 #include "collector/watch/task_events.h"
 
@@ -55,19 +56,6 @@ static bool say(struct requirement *requirement, bool holds, const char *format,
 	return holds;
 }
 
-/* The start of a small file, as text. */
-static struct str read_file(const char *path, char to[FILE_BYTES])
-{
-	const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t length;
-
-	if (descriptor < 0)
-		return STR("");
-	length = read(descriptor, to, FILE_BYTES - 1);
-	(void)close(descriptor);
-	return length > 0 ? str_make(to, (size_t)length) : STR("");
-}
-
 /* The text behind "name:" in /proc/self/status. */
 static struct str status_field(struct str status, struct str name)
 {
@@ -97,7 +85,7 @@ static uint64_t from_hex(struct str text)
 static bool is_user_namespace(void)
 {
 	char text[FILE_BYTES];
-	struct str map = read_file("/proc/self/uid_map", text);
+	struct str map = proc_file_read("/proc/self/uid_map", text, sizeof(text));
 	const bool is_known = map.length > 0;
 	struct str word;
 
@@ -110,7 +98,7 @@ static bool is_user_namespace(void)
 static void look_at_machine(struct machine *machine)
 {
 	char text[FILE_BYTES];
-	const struct str status = read_file("/proc/self/status", text);
+	const struct str status = proc_file_read("/proc/self/status", text, sizeof(text));
 	unsigned int major = 0;
 	unsigned int minor = 0;
 
@@ -179,7 +167,8 @@ static bool check_SECCOMP(const struct machine *machine, struct requirement *req
 static bool check_LOCKDOWN(const struct machine *machine, struct requirement *requirement)
 {
 	char text[FILE_BYTES];
-	const struct str levels = str_trim(read_file("/sys/kernel/security/lockdown", text));
+	const struct str levels =
+		str_trim(proc_file_read("/sys/kernel/security/lockdown", text, sizeof(text)));
 
 	(void)machine;
 	if (levels.length == 0)
@@ -296,7 +285,7 @@ static bool check_MAPPED_FILES(const struct machine *machine, struct requirement
 static bool check_DRIVER(const struct machine *machine, struct requirement *requirement)
 {
 	char text[FILE_BYTES];
-	struct str version = read_file("/proc/driver/nvidia/version", text);
+	struct str version = proc_file_read("/proc/driver/nvidia/version", text, sizeof(text));
 	struct str line;
 
 	(void)machine;

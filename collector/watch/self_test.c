@@ -15,6 +15,7 @@
 #include "base/strbuf.h"
 #include "collector/bpf/pid_namespace.h"
 #include "collector/bpf/self_probe_shared.h"
+#include "collector/proc_file.h"
 #include "collector/unwind/maps_text.h"
 #include "collector/watch/library_file.h"
 #include "self_probe.skel.h"
@@ -41,24 +42,6 @@ struct self_test {
 	int seen_return;
 };
 
-static int read_own_maps(struct strbuf *text, struct error *err)
-{
-	const int descriptor = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-	ssize_t got = 1;
-
-	if (descriptor < 0)
-		return error_set_errno(err, errno, "opening /proc/self/maps");
-	while (got > 0) {
-		char *to = strbuf_reserve(text, 4096);
-
-		got = to ? read(descriptor, to, 4096) : 0;
-		if (got > 0)
-			strbuf_advance(text, (size_t)got);
-	}
-	(void)close(descriptor);
-	return 0;
-}
-
 /* The file that our own function is in, and its offset there. */
 static int find_target(int *out_descriptor, uint64_t *out_offset, struct error *err)
 {
@@ -69,9 +52,9 @@ static int find_target(int *out_descriptor, uint64_t *out_offset, struct error *
 	int rc = -1;
 
 	strbuf_init(&text, MAPS_MAX);
-	if (read_own_maps(&text, err) < 0) {
+	if (proc_file_append(AT_FDCWD, "/proc/self/maps", &text) < 0) {
 		strbuf_fini(&text);
-		return -1;
+		return error_set_errno(err, errno, "reading /proc/self/maps");
 	}
 	rest = strbuf_view(&text);
 	while (rc < 0 && maps_text_next(&rest, &line)) {

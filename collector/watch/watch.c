@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/regular_file.h"
+#include "base/uuid.h"
 #include "collector/watch/library_file.h"
 #include "collector/watch/process_scan.h"
 #include "collector/watch/task_events.h"
@@ -76,32 +77,20 @@ static struct str copy_path(struct str path, char to[PATH_BYTES])
 	return str_make(to, kept.length);
 }
 
-static struct str write_hex(const struct perf_record *record, char to[PERF_BUILD_ID_MAX * 2 + 1])
-{
-	static const char digits[] = "0123456789abcdef";
-	size_t length = 0;
-
-	for (uint32_t i = 0; i < record->build_id_length; i++) {
-		to[length++] = digits[record->build_id[i] >> 4];
-		to[length++] = digits[record->build_id[i] & 15];
-	}
-	to[length] = '\0';
-	return str_make(to, length);
-}
-
 static void take_mapping(struct watch *watch, const struct perf_record *record)
 {
 	char path[PATH_BYTES];
-	char hex[PERF_BUILD_ID_MAX * 2 + 1];
+	char build_id[PERF_BUILD_ID_MAX * 2 + 1];
 	const struct mapped_file file = {
 		.start = record->address,
 		.end = record->address + record->length,
 		.offset = record->offset,
 		.inode = record->inode,
 		.path = copy_path(record->path, path),
-		.build_id = write_hex(record, hex),
+		.build_id = str_make(build_id, (size_t)record->build_id_length * 2),
 	};
 
+	hex_encode(record->build_id, record->build_id_length, build_id);
 	if (library_file_is_driver(file.path))
 		offer(watch, &(struct library_mapping){ .tgid = (pid_t)record->tgid,
 		                                        .start = file.start,
