@@ -271,7 +271,8 @@ static void tell_health(void *context, struct collector_health *out)
 		                      probe_set_definitions_lost(source->probes) };
 	if (source->contexts)
 		contexts = context_watches_counts(source->contexts);
-	source->attach_errors[0] = (struct named_count){ "refused", counts.libraries.errors };
+	source->attach_errors[0] =
+		(struct named_count){ "refused", counts.libraries.errors + counts.unopened };
 	source->attach_errors[1] = (struct named_count){ "contexts", contexts.errors };
 	source->attach_errors[2] = (struct named_count){ "contexts_full", contexts.refused };
 	*out = (struct collector_health){

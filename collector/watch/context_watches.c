@@ -63,14 +63,18 @@ static void give_up(struct context_watches *watches, struct context_watch *watch
 	watches->attacher.unwatch(watches->attacher.context, &watch->key);
 	detach(watches, watch);
 	watch->is_given_up = true;
-	if (why->code == ERROR_NOT_FOUND) /* it has ended already */
-		return;
-	if (why->code == ERROR_UNAVAILABLE) {
+	switch (why->code) {
+	case ERROR_NOT_FOUND: /* it has ended already */
+		break;
+	case ERROR_TOO_LARGE:
+	case ERROR_UNAVAILABLE:
 		watches->refused++;
-		return;
+		break;
+	default:
+		watches->errors++;
+		watches->trouble = *why;
+		break;
 	}
-	watches->errors++;
-	watches->trouble = *why;
 }
 
 static void drop(struct context_watches *watches, struct context_watch *watch)

@@ -35,8 +35,8 @@ struct context_attacher {
 
 struct context_watch_counts {
 	size_t processes; /* that are watched */
-	uint64_t refused; /* since the start: there were too many, or they came too fast */
-	uint64_t errors;  /* likewise: probes that could not be set */
+	uint64_t refused; /* since the start: too many, or with too many drivers, or too fast */
+	uint64_t errors;  /* likewise: drivers that could not be opened, or get their probes */
 };
 
 struct context_watches;

@@ -89,6 +89,16 @@ static int open_either(const struct library_mapping *mapping)
 	return by_mapping;
 }
 
+/* Whether the process has no memory any more: all others have a program. */
+static bool has_ended(pid_t tgid)
+{
+	char path[PROC_BYTES];
+	char program;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)tgid);
+	return readlink(path, &program, sizeof(program)) < 0 && (errno == ENOENT || errno == ESRCH);
+}
+
 static int refused(int number, const struct library_mapping *mapping, struct error *err)
 {
 	if (number == EINVAL)
@@ -97,7 +107,7 @@ static int refused(int number, const struct library_mapping *mapping, struct err
 		                 (int)mapping->tgid);
 	error_set_errno(err, number, "opening the driver that process %d has mapped",
 	                (int)mapping->tgid);
-	if (number == ENOENT || number == ESRCH)
+	if ((number == ENOENT || number == ESRCH) && has_ended(mapping->tgid))
 		err->code = ERROR_NOT_FOUND;
 	if (number == EACCES || number == EPERM)
 		err->code = ERROR_FORBIDDEN;

@@ -4,8 +4,8 @@
  *
  * Shape    by its path below the root of the process, if that is still the file, else by the
  *          mapping itself.
- * Errors   ERROR_NOT_FOUND: the process or the file is gone; ERROR_FORBIDDEN; ERROR_INVALID:
- *          no regular file.
+ * Errors   ERROR_NOT_FOUND: the process has ended; ERROR_IO: it has not, and neither path nor
+ *          mapping lead to the file; ERROR_FORBIDDEN; ERROR_INVALID: no regular file.
  * Threads  any.
  * Source   collector specification 4.3
  */

@@ -40,6 +40,7 @@ struct watch {
 	int64_t scanned_ns;    /* when the last walk ended */
 	int64_t scan_cost_ns;  /* what it took */
 	uint64_t lost_at_scan; /* records that were lost before it */
+	uint64_t unopened;     /* drivers, of processes that run */
 	struct error trouble;  /* ERROR_NONE: nothing since it was asked for */
 };
 
@@ -49,8 +50,10 @@ static void offer(struct watch *watch, const struct library_mapping *mapping)
 	int descriptor;
 
 	if (library_file_open(mapping, &descriptor, &err) < 0) {
-		if (err.code != ERROR_NOT_FOUND) /* else it has ended already */
-			watch->trouble = err;
+		if (err.code == ERROR_NOT_FOUND) /* it has ended already */
+			return;
+		watch->unopened++;
+		watch->trouble = err;
 		return;
 	}
 	if (library_table_offer(watch->libraries,
@@ -252,6 +255,7 @@ struct watch_counts watch_counts(const struct watch *watch)
 		.libraries = library_table_counts(watch->libraries),
 		.processes = watch->scan.processes,
 		.unreadable = watch->scan.unreadable,
+		.unopened = watch->unopened,
 		.lost_records = task_events_lost(watch->tasks),
 	};
 }

@@ -46,8 +46,9 @@ struct watch_options {
 
 struct watch_counts {
 	struct library_counts libraries;
-	size_t processes;      /* at the last walk over /proc */
-	size_t unreadable;     /* of them: maps that may not be read */
+	size_t processes;  /* at the last walk over /proc */
+	size_t unreadable; /* of them: maps that may not be read */
+	uint64_t unopened; /* drivers that were seen mapped and could not be opened, each time */
 	uint64_t lost_records; /* of tasks; what they told is seen at the next walk */
 };
 

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "collector/watch/context_watches.h"
+#include "collector/watch/library_table.h"
 
 struct fixture {
 	struct context_watches *watches;
@@ -22,6 +23,8 @@ struct fixture {
 	size_t unwatched;
 	size_t room; /* for processes */
 	bool refuses;
+	int files[LIBRARIES_OF_ONE_MAX]; /* that are open */
+	size_t file_count;
 };
 
 static int attach(void *context, int descriptor, uint32_t tgid, void **out_link, struct error *err)
@@ -82,6 +85,8 @@ static int tear_down(void **state)
 
 	context_watches_free(fixture->watches);
 	leaked = fixture->attached != fixture->detached;
+	while (fixture->file_count > 0)
+		(void)close(fixture->files[--fixture->file_count]);
 	free(fixture);
 	return leaked;
 }
@@ -139,7 +144,56 @@ static void what_the_kernel_has_no_room_for_is_given_up(void **state)
 	context_watches_begin(fixture->watches, &key);
 	assert_int_equal(fixture->detached, 1);
 	assert_int_equal(context_watches_counts(fixture->watches).processes, 0);
+	assert_int_equal(context_watches_counts(fixture->watches).refused, 1);
+	assert_int_equal(context_watches_counts(fixture->watches).errors, 0);
+}
+
+/* A mapping of this process, of a file at that path. */
+static struct library_mapping own_mapping(const char *path)
+{
+	return (struct library_mapping){
+		.tgid = getpid(), .start = 0x1000, .end = 0x2000, .path = str_of(path)
+	};
+}
+
+static void drivers_of_a_process_are_bounded(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process_key key = own_key(7);
+
+	context_watches_begin(fixture->watches, &key);
+	for (size_t i = 1; i <= LIBRARIES_OF_ONE_MAX; i++) {
+		char path[] = "/tmp/test_context_watches.XXXXXX";
+		const int file = mkstemp(path);
+		const struct library_mapping mapping = own_mapping(path);
+
+		assert_true(file >= 0);
+		assert_int_equal(context_watches_counts(fixture->watches).refused, 0);
+		context_watches_mapped(fixture->watches, &mapping);
+		/* no other gets its inode meanwhile */
+		fixture->files[fixture->file_count++] = file;
+		assert_int_equal(unlink(path), 0);
+	}
+	assert_int_equal(fixture->attached, LIBRARIES_OF_ONE_MAX);
+	assert_int_equal(context_watches_counts(fixture->watches).processes, 0);
+	assert_int_equal(context_watches_counts(fixture->watches).refused, 1);
+	assert_int_equal(context_watches_counts(fixture->watches).errors, 0);
+}
+
+/* It runs by a driver that nobody can open: that is no end of the process. */
+static void a_driver_that_is_gone_is_an_error(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct library_mapping mapping = own_mapping("/nowhere/libcuda.so.1 (deleted)");
+	const struct process_key key = own_key(7);
+	struct error err = { 0 };
+
+	context_watches_begin(fixture->watches, &key);
+	context_watches_mapped(fixture->watches, &mapping);
+	assert_int_equal(fixture->detached, 1);
+	assert_int_equal(context_watches_counts(fixture->watches).processes, 0);
 	assert_int_equal(context_watches_counts(fixture->watches).errors, 1);
+	assert_true(context_watches_trouble(fixture->watches, &err));
 }
 
 static void processes_are_bounded(void **state)
@@ -179,6 +233,8 @@ int main(void)
 		TEST(a_process_has_one_link_a_driver),
 		TEST(without_its_probes_a_process_is_not_watched),
 		TEST(what_the_kernel_has_no_room_for_is_given_up),
+		TEST(drivers_of_a_process_are_bounded),
+		TEST(a_driver_that_is_gone_is_an_error),
 		TEST(processes_are_bounded),
 		TEST(who_has_ended_is_no_error),
 	};
