@@ -81,10 +81,19 @@ static void count(struct pod_watch *watch, uint64_t *counter)
 	(void)pthread_mutex_unlock(&watch->lock);
 }
 
-static void set_current(struct pod_watch *watch, bool is_current)
+/* All that the server has told is in the table. */
+static void note_current(struct pod_watch *watch)
 {
 	(void)pthread_mutex_lock(&watch->lock);
-	watch->counts.is_current = is_current;
+	watch->counts.is_current = true;
+	(void)pthread_mutex_unlock(&watch->lock);
+}
+
+static void note_failure(struct pod_watch *watch)
+{
+	(void)pthread_mutex_lock(&watch->lock);
+	watch->counts.failures++;
+	watch->counts.is_current = false;
 	(void)pthread_mutex_unlock(&watch->lock);
 }
 
@@ -238,7 +247,7 @@ static void take_event(struct pod_watch *watch, struct str text)
 	}
 	watch->has_heard |= take_version(watch, object);
 	count(watch, &watch->counts.events);
-	set_current(watch, true);
+	note_current(watch);
 }
 
 static void end_line(struct pod_watch *watch)
@@ -326,8 +335,7 @@ static void fail(struct pod_watch *watch, const struct error *err)
 {
 	if (is_stopped(watch))
 		return; /* that is why */
-	count(watch, &watch->counts.failures);
-	set_current(watch, false);
+	note_failure(watch);
 	log_rarely(LOG_WARN, "pods of this node stay as they were told last: %s; trying again",
 	           err->message);
 }
@@ -347,7 +355,7 @@ static void list_and_go_on(struct pod_watch *watch, int64_t *retry_ns)
 	struct error err = { 0 };
 
 	if (list_pods(watch, &err) == REQUEST_DONE) {
-		set_current(watch, true);
+		note_current(watch);
 		return;
 	}
 	fail(watch, &err);

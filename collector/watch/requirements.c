@@ -43,17 +43,32 @@ struct machine {
 	bool has_user_namespace; /* of its own: capabilities are good for nothing outside */
 };
 
-static bool say(struct requirement *requirement, bool holds, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+/* It holds, and what shows that. Returns true. */
+static bool met(struct requirement *requirement, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
-static bool say(struct requirement *requirement, bool holds, const char *format, ...)
+static bool met(struct requirement *requirement, const char *format, ...)
 {
 	va_list arguments;
 
 	va_start(arguments, format);
 	(void)vsnprintf(requirement->detail, sizeof(requirement->detail), format, arguments);
 	va_end(arguments);
-	return holds;
+	return true;
+}
+
+/* It does not, and why. Returns false. */
+static bool missed(struct requirement *requirement, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static bool missed(struct requirement *requirement, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(requirement->detail, sizeof(requirement->detail), format, arguments);
+	va_end(arguments);
+	return false;
 }
 
 /* The text behind "name:" in /proc/self/status. */
@@ -126,42 +141,43 @@ static bool has(const struct machine *machine, unsigned int capability)
 
 static bool check_KERNEL(const struct machine *machine, struct requirement *requirement)
 {
-	return say(requirement, machine->release >= KERNEL_OLDEST, "Linux %s",
-	           machine->name.release);
+	if (machine->release >= KERNEL_OLDEST)
+		return met(requirement, "Linux %s", machine->name.release);
+	return missed(requirement, "Linux %s", machine->name.release);
 }
 
 static bool check_BTF(const struct machine *machine, struct requirement *requirement)
 {
 	(void)machine;
 	if (access("/sys/kernel/btf/vmlinux", R_OK) == 0)
-		return say(requirement, true, "/sys/kernel/btf/vmlinux");
-	return say(requirement, false, "/sys/kernel/btf/vmlinux: %s", strerrordesc_np(errno));
+		return met(requirement, "/sys/kernel/btf/vmlinux");
+	return missed(requirement, "/sys/kernel/btf/vmlinux: %s", strerrordesc_np(errno));
 }
 
 static bool check_CAPABILITIES(const struct machine *machine, struct requirement *requirement)
 {
 	if (machine->has_user_namespace)
-		return say(requirement, false, "of a user namespace, not of the machine");
+		return missed(requirement, "of a user namespace, not of the machine");
 	if (has(machine, CAP_SYS_ADMIN))
-		return say(requirement, true, "CAP_SYS_ADMIN");
+		return met(requirement, "CAP_SYS_ADMIN");
 	if (has(machine, CAP_BPF) && has(machine, CAP_PERFMON))
-		return say(requirement, true, "CAP_BPF and CAP_PERFMON");
-	return say(requirement, false, "CAP_BPF %s, CAP_PERFMON %s",
-	           has(machine, CAP_BPF) ? "is there" : "is missing",
-	           has(machine, CAP_PERFMON) ? "is there" : "is missing");
+		return met(requirement, "CAP_BPF and CAP_PERFMON");
+	return missed(requirement, "CAP_BPF %s, CAP_PERFMON %s",
+	              has(machine, CAP_BPF) ? "is there" : "is missing",
+	              has(machine, CAP_PERFMON) ? "is there" : "is missing");
 }
 
 /* A command that does not exist: the kernel says so, a filter forbids it. */
 static bool check_SECCOMP(const struct machine *machine, struct requirement *requirement)
 {
 	if (machine->seccomp != SECCOMP_BY_FILTER)
-		return say(requirement, true, "no filter");
+		return met(requirement, "no filter");
 	if (syscall(SYS_bpf, -1, NULL, 0) < 0 && (errno == EPERM || errno == ENOSYS))
-		return say(requirement, false, "bpf(): %s", strerrordesc_np(errno));
+		return missed(requirement, "bpf(): %s", strerrordesc_np(errno));
 	if (syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0UL) < 0 &&
 	    (errno == EPERM || errno == ENOSYS))
-		return say(requirement, false, "perf_event_open(): %s", strerrordesc_np(errno));
-	return say(requirement, true, "the filter allows both");
+		return missed(requirement, "perf_event_open(): %s", strerrordesc_np(errno));
+	return met(requirement, "the filter allows both");
 }
 
 static bool check_LOCKDOWN(const struct machine *machine, struct requirement *requirement)
@@ -172,9 +188,10 @@ static bool check_LOCKDOWN(const struct machine *machine, struct requirement *re
 
 	(void)machine;
 	if (levels.length == 0)
-		return say(requirement, true, "none");
-	return say(requirement, str_find(levels, STR("[confidentiality]")) < 0, "%.*s",
-	           STR_ARGS(levels));
+		return met(requirement, "none");
+	if (str_find(levels, STR("[confidentiality]")) < 0)
+		return met(requirement, "%.*s", STR_ARGS(levels));
+	return missed(requirement, "%.*s", STR_ARGS(levels));
 }
 
 static bool check_PID_NAMESPACE(const struct machine *machine, struct requirement *requirement)
@@ -183,16 +200,16 @@ static bool check_PID_NAMESPACE(const struct machine *machine, struct requiremen
 
 	(void)machine;
 	if (own == 0)
-		return say(requirement, true, "the initial one");
-	return say(requirement, false, "a namespace of its own, pid:[%u]", own);
+		return met(requirement, "the initial one");
+	return missed(requirement, "a namespace of its own, pid:[%u]", own);
 }
 
 static bool check_RING_BUFFER(const struct machine *machine, struct requirement *requirement)
 {
 	(void)machine;
 	if (libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL) == 1)
-		return say(requirement, true, "one was made");
-	return say(requirement, false, "none can be made");
+		return met(requirement, "one was made");
+	return missed(requirement, "none can be made");
 }
 
 static void ignore_record(void *context, const struct perf_record *record)
@@ -209,9 +226,9 @@ static bool check_TASK_EVENTS(const struct machine *machine, struct requirement 
 
 	(void)machine;
 	if (task_events_open(&handler, &events, &err) < 0)
-		return say(requirement, false, "%.200s", err.message);
+		return missed(requirement, "%.200s", err.message);
 	task_events_close(events);
-	return say(requirement, true, "a buffer for each CPU");
+	return met(requirement, "a buffer for each CPU");
 }
 
 static bool check_SELF_TEST(const struct machine *machine, struct requirement *requirement)
@@ -221,8 +238,8 @@ static bool check_SELF_TEST(const struct machine *machine, struct requirement *r
 
 	(void)machine;
 	if (self_test_run(&result, &err) < 0)
-		return say(requirement, false, "%.200s", err.message);
-	return say(requirement, true, "by %s",
+		return missed(requirement, "%.200s", err.message);
+	return met(requirement, "by %s",
 	           result.method == PROBE_METHOD_MULTI ? "multi-uprobe links"
 	                                               : "perf uprobes with cookies");
 }
@@ -233,13 +250,13 @@ static bool check_SANDBOXES(const struct machine *machine, struct requirement *r
 	struct error err = { 0 };
 
 	if (self_test_run(&result, &err) == 0 && result.sandbox == SELF_TEST_SANDBOX_LIVES)
-		return say(requirement, true, "one was probed and lives");
+		return met(requirement, "one was probed and lives");
 	if (err.code == ERROR_NONE && result.sandbox == SELF_TEST_SANDBOX_KILLED)
-		return say(requirement, false, "one was probed and was killed");
+		return missed(requirement, "one was probed and was killed");
 	if (machine->release >= KERNEL_RELEASE(6, 11) && machine->release < KERNEL_RELEASE(6, 14))
-		return say(requirement, false, "not tried; Linux %s may kill them",
-		           machine->name.release);
-	return say(requirement, true, "not tried; Linux %s is not known to kill them",
+		return missed(requirement, "not tried; Linux %s may kill them",
+		              machine->name.release);
+	return met(requirement, "not tried; Linux %s is not known to kill them",
 	           machine->name.release);
 }
 
@@ -247,39 +264,39 @@ static bool check_MULTI_LINK(const struct machine *machine, struct requirement *
 {
 	(void)machine;
 	if (probe_link_has_multi())
-		return say(requirement, true, "the kernel knows them");
-	return say(requirement, false, "none can be made");
+		return met(requirement, "the kernel knows them");
+	return missed(requirement, "none can be made");
 }
 
 static bool check_TASK_STORAGE(const struct machine *machine, struct requirement *requirement)
 {
 	(void)machine;
 	if (libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) == 1)
-		return say(requirement, true, "one was made");
-	return say(requirement, false, "none can be made");
+		return met(requirement, "one was made");
+	return missed(requirement, "none can be made");
 }
 
 static bool check_OTHER_USERS(const struct machine *machine, struct requirement *requirement)
 {
 	if (has(machine, CAP_SYS_PTRACE))
-		return say(requirement, true, "CAP_SYS_PTRACE");
-	return say(requirement, false, "without CAP_SYS_PTRACE only processes of this user");
+		return met(requirement, "CAP_SYS_PTRACE");
+	return missed(requirement, "without CAP_SYS_PTRACE only processes of this user");
 }
 
 static bool check_FILES(const struct machine *machine, struct requirement *requirement)
 {
 	if (has(machine, CAP_DAC_READ_SEARCH))
-		return say(requirement, true, "CAP_DAC_READ_SEARCH");
-	return say(requirement, false, "without CAP_DAC_READ_SEARCH only what this user may read");
+		return met(requirement, "CAP_DAC_READ_SEARCH");
+	return missed(requirement, "without CAP_DAC_READ_SEARCH only what this user may read");
 }
 
 static bool check_MAPPED_FILES(const struct machine *machine, struct requirement *requirement)
 {
 	if (has(machine, CAP_CHECKPOINT_RESTORE))
-		return say(requirement, true, "CAP_CHECKPOINT_RESTORE");
+		return met(requirement, "CAP_CHECKPOINT_RESTORE");
 	if (has(machine, CAP_SYS_ADMIN))
-		return say(requirement, true, "CAP_SYS_ADMIN");
-	return say(requirement, false, "neither CAP_CHECKPOINT_RESTORE nor CAP_SYS_ADMIN");
+		return met(requirement, "CAP_SYS_ADMIN");
+	return missed(requirement, "neither CAP_CHECKPOINT_RESTORE nor CAP_SYS_ADMIN");
 }
 
 static bool check_DRIVER(const struct machine *machine, struct requirement *requirement)
@@ -290,8 +307,8 @@ static bool check_DRIVER(const struct machine *machine, struct requirement *requ
 
 	(void)machine;
 	if (str_split(&version, '\n', &line) && line.length > 0)
-		return say(requirement, true, "%.*s", STR_ARGS(str_first(line, 200)));
-	return say(requirement, false, "no /proc/driver/nvidia/version");
+		return met(requirement, "%.*s", STR_ARGS(str_first(line, 200)));
+	return missed(requirement, "no /proc/driver/nvidia/version");
 }
 
 static bool needs_self_test(enum requirement_id id)
