@@ -175,11 +175,8 @@ static bool run_unary(struct machine *machine, uint8_t operation)
 	}
 }
 
-static bool compute_pair(uint8_t operation, uint64_t a, uint64_t b, uint64_t *out)
+static bool compute(uint8_t operation, uint64_t a, uint64_t b, uint64_t *out)
 {
-	const int64_t signed_a = (int64_t)a;
-	const int64_t signed_b = (int64_t)b;
-
 	switch (operation) {
 	case DW_OP_plus:
 		*out = a + b;
@@ -206,8 +203,16 @@ static bool compute_pair(uint8_t operation, uint64_t a, uint64_t b, uint64_t *ou
 		*out = b < 64 ? a >> b : 0;
 		return true;
 	case DW_OP_shra:
-		*out = (uint64_t)(signed_a >> (b < 64 ? b : 63));
+		*out = (uint64_t)((int64_t)a >> (b < 64 ? b : 63));
 		return true;
+	default:
+		return false;
+	}
+}
+
+static bool compare(uint8_t operation, int64_t a, int64_t b, uint64_t *out)
+{
+	switch (operation) {
 	case DW_OP_eq:
 		*out = a == b;
 		return true;
@@ -215,16 +220,16 @@ static bool compute_pair(uint8_t operation, uint64_t a, uint64_t b, uint64_t *ou
 		*out = a != b;
 		return true;
 	case DW_OP_ge:
-		*out = signed_a >= signed_b;
+		*out = a >= b;
 		return true;
 	case DW_OP_gt:
-		*out = signed_a > signed_b;
+		*out = a > b;
 		return true;
 	case DW_OP_le:
-		*out = signed_a <= signed_b;
+		*out = a <= b;
 		return true;
 	case DW_OP_lt:
-		*out = signed_a < signed_b;
+		*out = a < b;
 		return true;
 	default:
 		return false;
@@ -237,7 +242,8 @@ static bool run_binary(struct machine *machine, uint8_t operation)
 	const uint64_t a = pop(machine);
 	uint64_t result;
 
-	if (!compute_pair(operation, a, b, &result))
+	if (!compute(operation, a, b, &result) &&
+	    !compare(operation, (int64_t)a, (int64_t)b, &result))
 		return false;
 	push(machine, result);
 	return true;
