@@ -41,6 +41,18 @@ static bool read_file(const struct host_files *files, const char *path, uint64_t
 	return is_read;
 }
 
+bool host_files_status(const struct host_files *files, const char *path, struct stat *out)
+{
+	const int descriptor = regular_file_open(files->root, path, RESOLVE);
+	bool is_there;
+
+	if (descriptor < 0)
+		return false;
+	is_there = fstat(descriptor, out) == 0;
+	(void)close(descriptor);
+	return is_there;
+}
+
 bool host_files_read(const struct host_files *files, const char *path, struct strbuf *out)
 {
 	return read_file(files, path, RESOLVE, out);

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/strbuf.h"
@@ -22,6 +23,9 @@ int host_files_open(const char *root, struct host_files *out, struct error *err)
 
 /* Twice is once. */
 void host_files_close(struct host_files *files);
+
+/* What kind of file it is, of which size and time; false when it is not there. */
+bool host_files_status(const struct host_files *files, const char *path, struct stat *out);
 
 /* Appends the whole file; false when it is not there, or larger than the buffer's limit. */
 bool host_files_read(const struct host_files *files, const char *path, struct strbuf *out);

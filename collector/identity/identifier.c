@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "collector/identity/container_lookup.h"
+#include "collector/identity/kept_file.h"
 #include "collector/identity/mount_table.h"
 #include "collector/identity/rootless_podman.h"
 #include "collector/identity/user_account.h"
@@ -19,6 +20,7 @@ struct identifier {
 	char node[NODE_BYTES]; /* as we were told; "": nothing */
 	char host[NODE_BYTES]; /* the same, else as the machine calls itself */
 	struct host_files files;
+	struct kept_file accounts; /* of the machine's users */
 	struct container_lookup *containers;
 	struct pod_table *pods; /* NULL: no API server is asked */
 	struct pod_watch *watch;
@@ -65,8 +67,13 @@ static bool read_mounts(const struct identifier *identifier, struct strbuf *out)
 	       host_files_read(&proc, "/1/mounts", out);
 }
 
+static struct str accounts_of(struct identifier *identifier)
+{
+	return kept_file_text(&identifier->accounts, &identifier->files, "/etc/passwd");
+}
+
 /* What a user calls a container of their own. */
-static void name_rootless(const struct identifier *identifier, const struct cgroup_path *cgroup,
+static void name_rootless(struct identifier *identifier, const struct cgroup_path *cgroup,
                           struct container_facts *out)
 {
 	CLEANUP(strbuf_fini) struct strbuf mounts;
@@ -76,22 +83,21 @@ static void name_rootless(const struct identifier *identifier, const struct cgro
 	    label_text_is_set(&out->name))
 		return;
 	if (read_mounts(identifier, &mounts))
-		(void)rootless_podman_find(&identifier->files, strbuf_view(&mounts), cgroup->owner,
-		                           cgroup->container_id, out);
+		(void)rootless_podman_find(&identifier->files,
+		                           &(struct machine_lists){ strbuf_view(&mounts),
+		                                                    accounts_of(identifier) },
+		                           cgroup->owner, cgroup->container_id, out);
 }
 
 /* The uid of a pod's process is the image's business, and nobody of the machine. */
-static void name_user(const struct identifier *identifier, const struct process_sight *sight,
+static void name_user(struct identifier *identifier, const struct process_sight *sight,
                       struct knowledge *out)
 {
-	CLEANUP(strbuf_fini) struct strbuf passwd;
 	struct user_account account;
 
-	strbuf_init(&passwd, USER_ACCOUNTS_MAX);
 	if (!sight->has_uid || out->is_in_pod)
 		return;
-	if (host_files_read(&identifier->files, "/etc/passwd", &passwd) &&
-	    user_account_find(strbuf_view(&passwd), sight->uid, &account))
+	if (user_account_find(accounts_of(identifier), sight->uid, &account))
 		(void)snprintf(out->user, sizeof(out->user), "%.*s", STR_ARGS(account.name));
 	else
 		(void)snprintf(out->user, sizeof(out->user), "%u", sight->uid);
@@ -146,7 +152,7 @@ static void make(const struct identifier *identifier, const struct process_sight
 
 static void identify(void *context, uint32_t tgid, const char *comm, struct process_identity *out)
 {
-	const struct identifier *identifier = context;
+	struct identifier *identifier = context;
 	struct process_sight sight;
 	struct knowledge knowledge;
 
@@ -239,6 +245,7 @@ int identifier_open(const struct identifier_options *options, struct identifier 
 
 	identifier->proc = options->proc ? options->proc : "/proc";
 	identifier->files.root = -1;
+	kept_file_init(&identifier->accounts, USER_ACCOUNTS_MAX);
 	read_names(identifier, options->node);
 	identifier->containers = container_lookup_new(&identifier->files);
 	if (open_root(identifier, options->host_root, err) < 0 ||
@@ -257,6 +264,7 @@ void identifier_close(struct identifier *identifier)
 	pod_watch_close(identifier->watch);
 	pod_table_free(identifier->pods);
 	container_lookup_free(identifier->containers);
+	kept_file_fini(&identifier->accounts);
 	host_files_close(&identifier->files);
 	free(identifier);
 }

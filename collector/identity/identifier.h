@@ -4,8 +4,8 @@
  * Shape    container and pod of a process come from the first of: the files of container
  *          engines, the kubelet's logs, the API server, the process' own files. What the
  *          API server alone knows (labels, owners) is waited for, by whoever publishes.
- *          Without Kubernetes there is no thread, and no file is read of a process that is
- *          in no container.
+ *          Without Kubernetes there is no thread, and for a process that is in no container no
+ *          file but its own and the list of the machine's users, when that has changed.
  * Errors   of opening: ERROR_IO for a root that cannot be read, those of pod_watch.h.
  * Threads  none but the watch's own: the collector's.
  * Source   collector specification 6

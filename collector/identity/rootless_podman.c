@@ -24,25 +24,23 @@ static bool is_plain(struct str home)
 	return true;
 }
 
-static bool find_path(const struct host_files *files, uint32_t uid, char path[static PATH_BYTES])
+static bool find_path(struct str accounts, uint32_t uid, char path[static PATH_BYTES])
 {
-	CLEANUP(strbuf_fini) struct strbuf text;
 	struct user_account account;
 
-	strbuf_init(&text, USER_ACCOUNTS_MAX);
-	return host_files_read(files, "/etc/passwd", &text) &&
-	       user_account_find(strbuf_view(&text), uid, &account) && is_plain(account.home) &&
+	return user_account_find(accounts, uid, &account) && is_plain(account.home) &&
 	       snprintf(path, PATH_BYTES, "%.*s" CONTAINERS, STR_ARGS(account.home)) < PATH_BYTES;
 }
 
-bool rootless_podman_find(const struct host_files *files, struct str mounts, uint32_t uid,
-                          const char *id, struct container_facts *out)
+bool rootless_podman_find(const struct host_files *files, const struct machine_lists *lists,
+                          uint32_t uid, const char *id, struct container_facts *out)
 {
 	CLEANUP(strbuf_fini) struct strbuf text;
 	char path[PATH_BYTES];
 
 	strbuf_init(&text, CONTAINER_BUNDLE_MAX);
-	return find_path(files, uid, path) && mount_table_is_local(mounts, str_of(path)) &&
+	return find_path(lists->accounts, uid, path) &&
+	       mount_table_is_local(lists->mounts, str_of(path)) &&
 	       host_files_read_plain(files, path, &text) &&
 	       container_bundle_read_podman(strbuf_view(&text), id, out);
 }

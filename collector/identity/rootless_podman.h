@@ -15,6 +15,11 @@
 #include "collector/identity/container_facts.h"
 #include "collector/identity/host_files.h"
 
-/* `mounts`: the text of the machine's mounts. */
-bool rootless_podman_find(const struct host_files *files, struct str mounts, uint32_t uid,
-                          const char *id, struct container_facts *out);
+/* What the machine says of itself. */
+struct machine_lists {
+	struct str mounts;   /* /proc/1/mounts */
+	struct str accounts; /* /etc/passwd */
+};
+
+bool rootless_podman_find(const struct host_files *files, const struct machine_lists *lists,
+                          uint32_t uid, const char *id, struct container_facts *out);

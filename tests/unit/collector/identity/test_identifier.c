@@ -137,6 +137,9 @@ static void a_process_of_a_user_has_the_users_name(void **state)
 	machine_put_file(fixture->root, "/etc/passwd", USERS);
 	identity = identify(fixture);
 	assert_label(&identity, IDENTITY_USER, "ada");
+	machine_put_file(fixture->root, "/etc/passwd", "bob:x:1000:1000::/users/bob:/bin/sh\n");
+	identity = identify(fixture);
+	assert_label(&identity, IDENTITY_USER, "bob"); /* it has changed */
 	assert_label(&identity, IDENTITY_UNIT, "");
 }
 

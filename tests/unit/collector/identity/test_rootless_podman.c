@@ -31,7 +31,6 @@ static int set_up(void **state)
 	(void)snprintf(fixture->root, sizeof(fixture->root), "/tmp/test_podman.XXXXXX");
 	if (!mkdtemp(fixture->root) || host_files_open(fixture->root, &fixture->files, &err) < 0)
 		return -1;
-	machine_put_file(fixture->root, "/etc/passwd", PASSWD);
 	machine_put_file(fixture->root, "/users/ada" STORAGE, LIST);
 	*state = fixture;
 	return 0;
@@ -51,7 +50,9 @@ static bool find(const struct fixture *fixture, const char *mounts, uint32_t uid
                  struct container_facts *out)
 {
 	*out = (struct container_facts){ 0 };
-	return rootless_podman_find(&fixture->files, str_of(mounts), uid, ID, out);
+	return rootless_podman_find(&fixture->files,
+	                            &(struct machine_lists){ str_of(mounts), STR(PASSWD) }, uid, ID,
+	                            out);
 }
 
 static void a_users_container_has_the_name_that_its_user_gave_it(void **state)
