@@ -16,6 +16,7 @@ void gpu_account_init(struct gpu_account *account, struct budget *budget)
 		live_table_init(&account->blocks[i], budget);
 	physical_memory_init(&account->physical, budget, account_physical_freed);
 	device_handles_init(&account->handles, budget);
+	account->sweep_slots = SWEEP_SLOTS_SAVED;
 }
 
 /* Nothing lives any more. */

@@ -17,7 +17,8 @@
  *          not in the events, but counted lost: allocated by STACK_LOST and live there
  *          by the kernel                  until as many frees without a block have come
  *          end of the process             everything live is implicitly freed
- *          end of a context               what was allocated in it is (device_contexts.h)
+ *          end of a context               what was allocated in it is (device_contexts.h);
+ *                                         of a great many it is not followed, and counted
  *          memory of another process      known by its address, and counts nowhere
  *          node of a graph                allocated and implicitly freed: its address is,
  *                                         its memory comes and goes with launches
@@ -50,6 +51,13 @@
 
 #define BLOCK_SPACES   CUDA_SPACE_HANDLE /* the other spaces; it is the last one */
 #define UNDOABLE_FREES 1024              /* threads of which the last free can be undone */
+
+/*
+ * Whoever ends a context has every slot of the tables looked at. Each event pays for some, some
+ * are saved up: 1.5 GB of memory.
+ */
+#define SWEEP_SLOTS_EVENT 1024
+#define SWEEP_SLOTS_SAVED (UINT64_C(64) << 20)
 
 struct class_books {
 	wide_sum alloc_bytes;
@@ -114,6 +122,7 @@ struct gpu_account {
 	struct live_table blocks[BLOCK_SPACES];
 	struct physical_memory physical; /* blocks of CUDA_SPACE_HANDLE */
 	struct device_contexts contexts;
+	uint64_t sweep_slots;          /* that are paid for */
 	struct device_handles handles; /* streams and pools */
 	struct told_devices told;
 	struct class_books books[CUDA_CLASS_COUNT]; /* of all devices, and of none that is known */

@@ -53,6 +53,19 @@ static void end_lost(struct gpu_account *account, enum cuda_class memory_class)
 	books->lost_blocks = 0;
 }
 
+/* Whether all blocks may be looked at once more; then they are paid for. */
+static bool pay_sweep(struct gpu_account *account)
+{
+	uint64_t slots = 0;
+
+	for (int i = 0; i < BLOCK_SPACES; i++)
+		slots += account->blocks[i].slot_count;
+	if (slots > account->sweep_slots)
+		return false;
+	account->sweep_slots -= slots;
+	return true;
+}
+
 void account_book_context(struct gpu_account *account, const struct cuda_event *event)
 {
 	struct ending ending = { .account = account };
@@ -61,6 +74,10 @@ void account_book_context(struct gpu_account *account, const struct cuda_event *
 	device_handles_book(&account->handles, &account->contexts, event);
 	if (!device_contexts_book(&account->contexts, event, &ending.end))
 		return;
+	if (!pay_sweep(account)) {
+		account->oddities.untracked_calls++;
+		return;
+	}
 	for (int i = 0; i < BLOCK_SPACES; i++)
 		live_table_sweep(&account->blocks[i], ends, &ending, take_ended, account);
 	for (int i = 0; ending.end.takes_rest && i < CUDA_CLASS_COUNT; i++)

@@ -235,6 +235,8 @@ static void book_done(struct gpu_account *account, const struct cuda_event *even
 
 void gpu_account_book(struct gpu_account *account, const struct cuda_event *event, uint32_t stack)
 {
+	if (account->sweep_slots < SWEEP_SLOTS_SAVED)
+		account->sweep_slots += SWEEP_SLOTS_EVENT;
 	switch (event->kind) {
 	case CUDA_EVENT_ALLOC:
 		book_alloc(account, event, stack);

@@ -353,12 +353,56 @@ static void a_pool_says_where_it_is(void **state)
 	free(model);
 }
 
+#define MANY_BLOCKS 200000
+#define MANY_ENDS   20000
+
+/* To look at every block at each of these calls takes longer than a test may. */
+static void contexts_that_end_all_the_time_are_not_followed(void **state)
+{
+	struct model model = { .next_handle = 0 };
+	struct budget budget;
+	struct gpu_account *account = &model.account;
+	struct cuda_event inside = alloc_event(0x7000000000, 7);
+
+	(void)state;
+	budget_init(&budget, (size_t)256 << 20);
+	gpu_account_init(account, &budget);
+	for (uint64_t i = 1; i <= MANY_BLOCKS; i++) {
+		const struct cuda_event event = alloc_event(i << 12, 10);
+
+		gpu_account_book(account, &event, STACK_LOST);
+	}
+	tell(&model, CU_CTX_CREATE_V2, 0x1000, 0, 0);
+	tell(&model, CU_CTX_CREATE_V2, 0x2000, 1, 0);
+	inside.context = 0x2000;
+	inside.flags = CUDA_EVENT_CONTEXT_SEEN;
+	gpu_account_book(account, &inside, STACK_LOST);
+	assert_int_equal(account->oddities.untracked_calls, 0);
+	for (int i = 0; i < MANY_ENDS; i++) {
+		tell(&model, CU_CTX_CREATE_V2, 0x3000, 1, 0);
+		tell(&model, CU_CTX_DESTROY_V2, 0x3000, 0, 0);
+	}
+	/* two events pay for 2048 slots, and as many as there are blocks are more than that */
+	assert_in_range(account->oddities.untracked_calls, MANY_ENDS / 2, MANY_ENDS - 1);
+	gpu_account_check(account);
+	/* whoever has paid is followed again */
+	for (int i = 0; i < MANY_ENDS; i++)
+		tell(&model, CU_DEVICE_COUNT, 2, 0, 0);
+	assert_true(account->books[CUDA_CLASS_DEVICE].implicit_bytes == 0);
+	tell(&model, CU_CTX_DESTROY_V2, 0x2000, 0, 0);
+	assert_true(account->books[CUDA_CLASS_DEVICE].implicit_bytes == 7);
+	gpu_account_check(account);
+	gpu_account_fini(account);
+	assert_int_equal(budget_used(&budget), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_calls_keep_the_books_of_each_device),
 		cmocka_unit_test(a_block_keeps_its_device),
 		cmocka_unit_test(a_pool_says_where_it_is),
+		cmocka_unit_test(contexts_that_end_all_the_time_are_not_followed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
