@@ -10,8 +10,8 @@
 #include "storage/page.h"
 
 /*
- * Of zstd. What is left to pack are bytes of low entropy: searching for matches harder costs
- * twice the CPU time and finds one byte in a hundred; level 3 finds less than level 1.
+ * Of zstd. What is left to pack are bytes of low entropy: level 6 takes 1.6 times the CPU
+ * time of building and finds one byte in a hundred, level 3 finds less than level 1.
  */
 #define BLOCK_LEVEL 1
 #define ARENA_MAX   (8 * PAGE_RAW_MAX) /* the budget is what bounds it */

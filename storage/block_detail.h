@@ -6,7 +6,7 @@
  *          What a stack has in a group is a run: levels and sizes belong to a process. Spans
  *          and traces are there when any row has one.
  * Errors   ERROR_CORRUPT for bytes that block_detail_encode() did not write; arena_error()
- *          when the arena is full. What is allocated is bounded by the payload's size.
+ *          when the arena is full. What is allocated is bounded by block_may_have_rows().
  * Threads  none; what was decoded may be read by many.
  * Source   docs/formats/store.md, "Block bodies"
  */

@@ -46,26 +46,29 @@ static void put_bitmap(uint32_t universe, const uint32_t *members, uint32_t firs
 	strbuf_advance(out, size);
 }
 
-/* Fills the gaps of lists that are no bitmaps. Returns how many there are. */
-static size_t make_gaps(uint32_t list_count, const uint8_t *flags, const uint32_t *firsts,
-                        const uint32_t *members, int64_t *gaps)
+/* Fills the gaps of lists that are no bitmaps. */
+static void make_gaps(uint32_t list_count, const uint8_t *flags, const uint32_t *firsts,
+                      const uint32_t *members, int64_t *gaps)
 {
 	size_t count = 0;
 
 	for (uint32_t i = 0; i < list_count; i++)
 		for (uint32_t j = firsts[i]; !is_flagged(flags, i) && j < firsts[i + 1]; j++)
 			gaps[count++] = gap_before(members, firsts[i], j);
-	return count;
 }
 
 static void put_gaps(uint32_t list_count, const uint8_t *flags, const uint32_t *firsts,
                      const uint32_t *members, struct strbuf *out)
 {
-	CLEANUP(mem_freep)
-	int64_t *gaps = mem_resize(NULL, (size_t)firsts[list_count] + 1, sizeof(*gaps));
-	const size_t count = make_gaps(list_count, flags, firsts, members, gaps);
-	const struct block_numbers_plan plan = block_numbers_measure(gaps, count);
+	CLEANUP(mem_freep) int64_t *gaps = NULL;
+	struct block_numbers_plan plan;
+	size_t count = 0;
 
+	for (uint32_t i = 0; i < list_count; i++)
+		count += is_flagged(flags, i) ? 0 : firsts[i + 1] - firsts[i];
+	gaps = mem_resize(NULL, count + 1, sizeof(*gaps));
+	make_gaps(list_count, flags, firsts, members, gaps);
+	plan = block_numbers_measure(gaps, count);
 	block_numbers_encode(gaps, count, &plan, out);
 }
 

@@ -4,7 +4,7 @@
  * Shape    the block's stacks, ascending; then group by group which of them it has, and
  *          what their values add up to (wrapping). A group is read without the others.
  * Errors   ERROR_CORRUPT for bytes that block_sums_encode() did not write; arena_error()
- *          when the arena is full. What is allocated is bounded by the payload's size.
+ *          when the arena is full. What is allocated is bounded by block_may_have_rows().
  * Threads  none; what was decoded may be read by many.
  * Source   docs/formats/store.md, "Block bodies"
  */
