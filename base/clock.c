@@ -35,6 +35,11 @@ int64_t clock_boot_ns(void)
 	return read_clock_ns(CLOCK_BOOTTIME);
 }
 
+int64_t clock_thread_cpu_ns(void)
+{
+	return read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 void clock_warp_unix(int64_t start_unix_ns, double factor)
 {
 	warp.start_unix_ns = start_unix_ns;

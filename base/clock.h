@@ -16,6 +16,9 @@ int64_t clock_unix_ns(void);
 int64_t clock_mono_ns(void);
 int64_t clock_boot_ns(void); /* as mono, and goes on while the machine sleeps */
 
+/* What the calling thread has cost so far. */
+int64_t clock_thread_cpu_ns(void);
+
 /*
  * Makes clock_unix_ns() run `factor` times as fast from now on, starting at
  * start_unix_ns. A factor of 0 is the system's time again.
