@@ -29,6 +29,8 @@ void series_index_free(struct series_index *index)
 	column_fini(&index->places);
 	label_index_fini(&index->labels);
 	arena_free(index->bytes);
+	id_map_fini(&index->families);
+	free(index->first_groups);
 	free(index);
 }
 
@@ -78,13 +80,49 @@ static void add_places(struct series_index *index, uint32_t group, const uint32_
 	}
 }
 
+/* ---- families ---- */
+
+/* Of what the groups of a family have in common. */
+static struct hash128 family_hash(const struct series_index *index, const uint32_t *series,
+                                  uint32_t count)
+{
+	CLEANUP(mem_freep)
+	struct hash128 *parts = mem_zalloc(2 * (size_t)count + 1, sizeof(*parts));
+
+	for (uint32_t i = 0; i < count; i++) {
+		parts[2 * i] = hash128_str(index->key, series_index_value(index, series[i],
+		                                                          STR("service_name")));
+		parts[2 * i + 1] = hash128_str(
+			index->key, series_index_value(index, series[i], STR("__profile_type__")));
+	}
+	return hash128(index->key, parts, 2 * (size_t)count * sizeof(*parts));
+}
+
+/* The family of the group that is added next. */
+static uint32_t family_of(struct series_index *index, const uint32_t *series, uint32_t count)
+{
+	bool is_new;
+	const uint32_t id =
+		id_map_add(&index->families, family_hash(index, series, count), &is_new);
+
+	if (!is_new)
+		return index->first_groups[id];
+	if (id == index->first_group_capacity) {
+		index->first_group_capacity = id ? 2 * (size_t)id : 8;
+		index->first_groups = mem_resize(index->first_groups, index->first_group_capacity,
+		                                 sizeof(*index->first_groups));
+	}
+	index->first_groups[id] = index->group_count;
+	return index->group_count;
+}
+
 uint32_t series_index_add_group(struct series_index *index, const uint32_t *series, uint32_t count)
 {
 	struct series_group *group = column_add(&index->groups, index->group_count);
 	uint32_t *copy = must(arena_array_raw(index->bytes, count, sizeof(*copy)));
 
 	memcpy(copy, series, count * sizeof(*copy));
-	*group = (struct series_group){ copy, count };
+	*group = (struct series_group){ copy, count, family_of(index, series, count) };
 	add_places(index, index->group_count, copy, count);
 	return index->group_count++;
 }
@@ -181,7 +219,8 @@ const struct series_place *series_view_previous(const struct series_view *view,
 
 size_t series_index_bytes(const struct series_index *index)
 {
-	return sizeof(*index) + arena_used(index->bytes) +
+	return sizeof(*index) + arena_used(index->bytes) + id_map_bytes(&index->families) +
+	       index->first_group_capacity * sizeof(*index->first_groups) +
 	       column_bytes(&index->series, index->series_count) +
 	       column_bytes(&index->groups, index->group_count) +
 	       column_bytes(&index->places, index->place_count) + label_index_bytes(&index->labels);

@@ -5,15 +5,17 @@
  *          is a list of values of the window's label index, where each text stands once;
  *          a label set is made of it when somebody wants one. A group is the list of
  *          series ids that the columns of its sample bodies belong to, in that order;
- *          places lead from a series to the groups that have it.
+ *          places lead from a series to the groups that have it. Groups whose series
+ *          have, in their order, equal values of service_name and __profile_type__ are a
+ *          family: they share blocks.
  * Threads  one adds and publishes; any may read below the counts of a view. Texts are
  *          borrowed from the index.
- * Source   docs/formats/store.md, "Series"
+ * Source   docs/formats/store.md, "Series", "Blocks"
  */
 #pragma once
 
 #include "base/arena.h"
-#include "base/hash.h"
+#include "base/id_map.h"
 #include "base/strbuf.h"
 #include "profile/label_set.h"
 #include "storage/label_index.h"
@@ -37,6 +39,7 @@ struct series_place {
 struct series_group {
 	const uint32_t *series;
 	uint32_t count;
+	uint32_t family; /* the smallest id of a group of its family */
 };
 
 struct series_index {
@@ -51,6 +54,9 @@ struct series_index {
 	_Atomic uint32_t published_groups;
 	uint64_t key;
 	struct arena *bytes;
+	struct id_map families; /* of the thread that adds, as what follows */
+	uint32_t *first_groups; /* by the families' ids there */
+	size_t first_group_capacity;
 };
 
 struct series_index *series_index_new(uint64_t key) __attribute__((returns_nonnull));
