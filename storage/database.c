@@ -228,6 +228,16 @@ int database_number(struct database *database, const char *sql, int64_t otherwis
 	return 0;
 }
 
+int64_t database_changes(const struct database *database)
+{
+	return sqlite3_changes64(database->handle);
+}
+
+int64_t database_last_id(const struct database *database)
+{
+	return sqlite3_last_insert_rowid(database->handle);
+}
+
 void database_rollback(struct database *database)
 {
 	if (!sqlite3_get_autocommit(database->handle))

@@ -42,6 +42,10 @@ int database_run(struct database *database, const char *sql, struct error *err);
 int database_number(struct database *database, const char *sql, int64_t otherwise, int64_t *out,
                     struct error *err);
 
+/* Of the last statement that wrote: rows that it deleted or put, and the id of one put. */
+int64_t database_changes(const struct database *database);
+int64_t database_last_id(const struct database *database);
+
 /* Ends a transaction without keeping it; fine when there is none. */
 void database_rollback(struct database *database);
 

@@ -1,8 +1,9 @@
 /*
- * Sums per stack over a range: one dense pass over the samples of each window and part.
+ * Sums per stack over a range: one dense pass over each window and part. Of a block that
+ * the range covers only its sums are read, of one that it cuts the rows, of a profile that
+ * is in no block yet its samples.
  */
-#include "storage/accumulator.h"
-#include "storage/query.h"
+#include "storage/query_profile.h"
 #include "storage/sqlite_store_parts.h"
 
 struct merge {
@@ -11,44 +12,123 @@ struct merge {
 	void *context;
 };
 
-static void add_values(struct accumulator *accumulator, const struct query_samples *samples,
+/* ---- profiles ---- */
+
+static void add_values(struct accumulator *accumulator, const struct query_profile *profile,
                        const int64_t *values)
 {
-	const struct sample_page *page = &samples->page;
-
-	if (!samples->passes) {
-		for (uint32_t i = 0; i < page->row_count; i++)
-			accumulator_add(accumulator, page->stacks[i], values[i]);
+	if (!profile->passes) {
+		for (uint32_t i = 0; i < profile->row_count; i++)
+			accumulator_add(accumulator, profile->stacks[i], values[i]);
 		return;
 	}
-	for (uint32_t i = 0; i < page->row_count; i++)
-		if (samples->passes[i])
-			accumulator_add(accumulator, page->stacks[i], values[i]);
+	for (uint32_t i = 0; i < profile->row_count; i++)
+		if (profile->passes[i])
+			accumulator_add(accumulator, profile->stacks[i], values[i]);
 }
 
-static int merge_row(struct query *query, struct query_window *window, const struct reader_row *row,
-                     void *context, struct error *err)
+static int merge_profile(struct query *query, struct query_window *window,
+                         const struct query_profile *profile, void *context, struct error *err)
 {
 	struct merge *merge = context;
-	struct query_samples samples;
+	const size_t columns = window->firsts[profile->run + 1] - window->firsts[profile->run];
 
-	if (query_samples(query, window, row, QUERY_SPANS_IF_FILTERED, &samples, err) < 0)
-		return -1;
-	if (samples.page.row_count == 0)
+	(void)query;
+	if (profile->row_count == 0)
 		return 0;
-	if (accumulator_reserve(&merge->accumulator,
-	                        samples.page.stacks[samples.page.row_count - 1] + 1, err) < 0)
+	if (accumulator_reserve(&merge->accumulator, profile->stacks[profile->row_count - 1] + 1,
+	                        err) < 0)
 		return -1;
-	for (size_t i = window->firsts[row->run]; i < window->firsts[row->run + 1]; i++) {
-		int64_t *values;
+	for (size_t i = 0; i < columns; i++)
+		add_values(&merge->accumulator, profile, profile->values[i]);
+	return 0;
+}
 
-		if (sample_page_values(&samples.page, window->columns[i].column, query->scratch,
-		                       &values, err) < 0)
-			return -1;
-		add_values(&merge->accumulator, &samples, values);
+/* ---- blocks ---- */
+
+static int add_sums(struct query *query, struct query_window *window, struct query_block *block,
+                    struct merge *merge, struct error *err)
+{
+	const struct block_sums *sums;
+
+	if (query_block_sums(query, window, block, &sums, err) < 0 ||
+	    accumulator_reserve(&merge->accumulator, sums->largest_stack + 1, err) < 0)
+		return -1;
+	for (size_t i = 0; i < block->pick_count; i++) {
+		const struct query_pick *pick = &block->picks[i];
+
+		for (size_t j = window->firsts[pick->run]; j < window->firsts[pick->run + 1]; j++)
+			if (block_sums_add(sums, pick->group, window->columns[j].column,
+			                   query->scratch, &merge->accumulator, err) < 0)
+				return -1;
 	}
 	return 0;
 }
+
+/* A column of the family, and the profiles of which it is wanted. */
+struct column_spans {
+	struct block_span *spans;
+	size_t count;
+};
+
+static bool wants_column(const struct query_window *window, size_t run, uint32_t column)
+{
+	for (size_t i = window->firsts[run]; i < window->firsts[run + 1]; i++)
+		if (window->columns[i].column == column)
+			return true;
+	return false;
+}
+
+/* Picks ascend: so do their profiles. */
+static void find_spans(const struct query_window *window, const struct query_block *block,
+                       uint32_t column, struct column_spans *out)
+{
+	out->count = 0;
+	for (size_t i = 0; i < block->pick_count; i++)
+		if (wants_column(window, block->picks[i].run, column))
+			out->spans[out->count++] = block->picks[i].profiles;
+}
+
+/* One pass over the block's rows for each column that some pick wants. */
+static int add_detail(struct query *query, struct query_window *window, struct query_block *block,
+                      struct merge *merge, struct error *err)
+{
+	struct column_spans wanted = {
+		.spans = arena_array_raw(query->scratch, block->pick_count, sizeof(*wanted.spans)),
+	};
+	struct block_detail detail;
+
+	if (!wanted.spans)
+		return arena_error(query->scratch, err);
+	if (query_block_detail(query, window, block, &detail, err) < 0 ||
+	    accumulator_reserve(&merge->accumulator, detail.largest_stack + 1, err) < 0)
+		return -1;
+	for (uint32_t column = 0; column < detail.series_count; column++) {
+		find_spans(window, block, column, &wanted);
+		if (wanted.count > 0 &&
+		    block_detail_add(&detail, column, wanted.spans, wanted.count, query->scratch,
+		                     &merge->accumulator, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int merge_block(struct query *query, struct query_window *window, struct query_block *block,
+                       void *context, struct error *err)
+{
+	if (!block->is_cut)
+		return add_sums(query, window, block, context, err);
+	if (query_block_heads(query, window, block, err) < 0)
+		return -1;
+	/* row by row: some do not pass, or other parts want the same rows */
+	if (block->opened || sample_filter_needs_rows(query->asked->filter))
+		return query_block_profiles(
+			query, window, block,
+			&(struct query_visit){ .visit = merge_profile, .context = context }, err);
+	return block->pick_count > 0 ? add_detail(query, window, block, context, err) : 0;
+}
+
+/* ---- windows ---- */
 
 static int hand_over(struct query *query, struct query_window *window, struct merge *merge,
                      uint32_t part, struct error *err)
@@ -70,6 +150,7 @@ static int merge_window(struct query *query, struct query_window *window, void *
                         struct error *err)
 {
 	struct merge *merge = context;
+	const struct query_visit fresh = { .visit = merge_profile, .context = merge };
 	size_t end;
 
 	if (accumulator_reserve(&merge->accumulator,
@@ -83,7 +164,8 @@ static int merge_window(struct query *query, struct query_window *window, void *
 		     end < window->run_count && window->columns[window->firsts[end]].part == part;)
 			end++;
 		range = (struct query_range){ first, end, READER_SAMPLES };
-		if (query_rows(query, window, range, merge_row, merge, err) < 0 ||
+		if (query_fresh_profiles(query, window, range, &fresh, err) < 0 ||
+		    query_blocks(query, window, range, merge_block, merge, err) < 0 ||
 		    hand_over(query, window, merge, part, err) < 0)
 			return -1;
 	}

@@ -17,12 +17,14 @@ void query_begin(struct query *query, struct sqlite_store *store, const struct s
 {
 	*query = (struct query){ .store = store, .asked = asked, .parts = parts };
 	query->scratch = arena_new(2 * PAGE_RAW_MAX, store->budget);
+	query->held = arena_new(2 * PAGE_RAW_MAX, store->budget);
 	tenant_folder_format(asked->tenant, query->folder);
 }
 
 void query_end(struct query *query)
 {
 	arena_free(query->scratch);
+	arena_free(query->held);
 	id_map_fini(&query->numbers);
 	window_set_trim(&query->store->windows, clock_mono_ns() - UNUSED_NS);
 }
@@ -211,7 +213,7 @@ static int charge(struct query *query, struct window *window, struct error *err)
 static int visit_window(struct query *query, struct query_window *window,
                         query_window_visitor visit, void *context, struct error *err)
 {
-	if (reader_tables(window->reader, &window->tables, err) < 0 ||
+	if (reader_begin(window->reader, &window->tables, err) < 0 ||
 	    charge(query, window->window, err) < 0)
 		return -1;
 	series_index_view(window->tables->series, &window->series);
@@ -238,7 +240,9 @@ static int open_window(struct query *query, struct window *held, query_window_vi
 		*err = (struct error){ 0 }; /* retention was faster */
 		return 0;
 	}
+	arena_reset(query->held);
 	result = visit_window(query, &window, visit, context, err);
+	reader_end(window.reader);
 	if (result < 0)
 		reader_close(window.reader);
 	else
@@ -302,57 +306,4 @@ int query_rows(struct query *query, struct query_window *window, struct query_ra
 				return -1;
 		}
 	}
-}
-
-static int filter_rows(struct query *query, struct query_samples *samples, struct error *err)
-{
-	static const uint8_t none[TRACE_ID_SIZE];
-	const struct sample_filter *filter = query->asked->filter;
-	bool *passes;
-
-	if (!sample_filter_needs_rows(filter))
-		return 0;
-	passes = arena_array_raw(query->scratch, samples->page.row_count, sizeof(*passes));
-	if (!passes)
-		return arena_error(query->scratch, err);
-	for (uint32_t i = 0; i < samples->page.row_count; i++)
-		passes[i] =
-			sample_filter_has_row(filter, samples->span_ids ? samples->span_ids[i] : 0,
-		                              samples->trace_ids ? samples->trace_ids[i] : none);
-	samples->passes = passes;
-	return 0;
-}
-
-int query_samples(struct query *query, struct query_window *window, const struct reader_row *row,
-                  enum query_spans spans, struct query_samples *out, struct error *err)
-{
-	struct query_samples samples = { 0 };
-	const struct sample_page *page = &samples.page;
-	const bool with_spans = spans == QUERY_SPANS ||
-	                        sample_filter_needs_rows(query->asked->filter);
-	uint64_t *span_ids = NULL;
-	uint8_t(*trace_ids)[TRACE_ID_SIZE] = NULL;
-	struct str raw;
-
-	arena_reset(query->scratch);
-	if (page_open(row->body, query->scratch, &raw, err) < 0 ||
-	    sample_page_decode(raw, query->scratch, &samples.page, err) < 0)
-		return -1;
-	/* ascending: the last one is the largest */
-	if (page->row_count > 0 &&
-	    page->stacks[page->row_count - 1] >= symbol_table_stack_count(window->tables->symbols))
-		return error_set(err, ERROR_CORRUPT,
-		                 "samples %lld name stack %u, which is not there",
-		                 (long long)row->sample, page->stacks[page->row_count - 1]);
-	if (with_spans) {
-		if (sample_page_spans(page, query->scratch, &span_ids, err) < 0 ||
-		    sample_page_traces(page, query->scratch, &trace_ids, err) < 0)
-			return -1;
-		samples.span_ids = span_ids;
-		samples.trace_ids = (const uint8_t(*)[TRACE_ID_SIZE])trace_ids;
-	}
-	if (filter_rows(query, &samples, err) < 0)
-		return -1;
-	*out = samples;
-	return 0;
 }

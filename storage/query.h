@@ -2,17 +2,16 @@
  * The way of a query through the windows: which are in range, which series match, which
  * rows are read.
  *
- * Shape    windows come one after the other, each held while it is looked at; their
- *          matching series become runs of rows. A window that is gone meanwhile
- *          (retention) is passed over; one that does not read back is set aside and the
- *          query ends with ERROR_CORRUPT.
+ * Shape    windows come one after the other, each held while it is looked at, and seen at
+ *          one moment; their matching series become runs of rows. A window that is gone
+ *          meanwhile (retention) is passed over; one that does not read back is set aside
+ *          and the query ends with ERROR_CORRUPT.
  * Threads  the caller's; a query belongs to one.
  */
 #pragma once
 
 #include "base/id_map.h"
 #include "storage/reader.h"
-#include "storage/sample_page.h"
 #include "storage/store.h"
 #include "storage/window_set.h"
 
@@ -22,7 +21,8 @@ struct query {
 	struct sqlite_store *store;
 	const struct store_query *asked;
 	const struct store_parts *parts; /* or NULL */
-	struct arena *scratch;           /* of one row; reset by whoever decodes */
+	struct arena *scratch;           /* of one row or block; reset by whoever decodes */
+	struct arena *held;              /* of the window that is looked at */
 	struct id_map numbers;           /* fingerprint -> series of this query */
 	char folder[TENANT_FOLDER_SIZE];
 };
@@ -37,7 +37,10 @@ struct query_column {
 	struct label_set labels; /* of query_labels(); NULL until they are asked for */
 };
 
-/* One window while it is looked at. Run i wants columns[firsts[i], firsts[i + 1]). */
+/*
+ * One window while it is looked at. Run i wants columns[firsts[i], firsts[i + 1]); runs are
+ * by part, then by group.
+ */
 struct query_window {
 	struct window *window;
 	struct reader *reader;
@@ -48,6 +51,7 @@ struct query_window {
 	size_t *firsts;
 	size_t column_count;
 	size_t run_count;
+	struct query_window_blocks *blocks; /* of storage/query_blocks.h; NULL: not yet listed */
 };
 
 typedef int (*query_window_visitor)(struct query *query, struct query_window *window, void *context,
@@ -57,7 +61,7 @@ void query_begin(struct query *query, struct sqlite_store *store, const struct s
                  const struct store_parts *parts);
 void query_end(struct query *query);
 
-/* Calls visit for each window with a matching series. */
+/* Calls visit for each window with a matching series, in a visit of its reader. */
 int query_windows(struct query *query, query_window_visitor visit, void *context,
                   struct error *err);
 
@@ -68,7 +72,7 @@ int query_check(const struct query *query, struct error *err);
 int query_labels(struct query *query, const struct query_window *window,
                  struct query_column *column, const struct label_set **out, struct error *err);
 
-/* Calls visit for each row of the runs [first, end). */
+/* Calls visit for each fresh row of the runs [first, end). */
 typedef int (*query_row_visitor)(struct query *query, struct query_window *window,
                                  const struct reader_row *row, void *context, struct error *err);
 struct query_range {
@@ -78,20 +82,3 @@ struct query_range {
 };
 int query_rows(struct query *query, struct query_window *window, struct query_range range,
                query_row_visitor visit, void *context, struct error *err);
-
-/*
- * The samples of a row, in query->scratch, and which of them pass the row filter (NULL:
- * all do). ERROR_CORRUPT when they name stacks that the window does not have.
- */
-struct query_samples {
-	struct sample_page page;
-	const bool *passes;
-	const uint64_t *span_ids;
-	const uint8_t (*trace_ids)[TRACE_ID_SIZE];
-};
-enum query_spans {
-	QUERY_SPANS_IF_FILTERED,
-	QUERY_SPANS,
-};
-int query_samples(struct query *query, struct query_window *window, const struct reader_row *row,
-                  enum query_spans spans, struct query_samples *out, struct error *err);

@@ -1,18 +1,19 @@
 /*
- * A read connection to one window: rows of profiles in batches.
+ * A read connection to one window: rows of profiles in batches, and blocks.
  *
- * Shape    each batch is one short transaction that copies rows and ends; decoding is
- *          done outside, so that the writer can always move its log.
+ * Shape    a visit is one transaction: whatever is read in it belongs to one moment, so
+ *          that rows which move into a block meanwhile are seen once. While it lasts the
+ *          writer's log grows: a visit does not wait for anybody.
  * Errors   ERROR_NOT_FOUND when the window's file is gone (retention), ERROR_CORRUPT for
  *          damage.
  * Threads  one at a time; a query takes one from the window and gives it back.
  */
 #pragma once
 
-#include "base/arena.h"
-#include "base/error.h"
+#include "base/hash.h"
 #include "base/strbuf.h"
 #include "base/uuid.h"
+#include "storage/block_table.h"
 
 struct reader;
 struct window;
@@ -21,8 +22,14 @@ struct window_tables;
 int reader_open(struct window *window, struct reader **out, struct error *err);
 void reader_close(struct reader *reader);
 
-/* The window's tables with all that is committed by now. */
-int reader_tables(struct reader *reader, struct window_tables **out, struct error *err);
+/* Begins a visit. The window's tables have all that it shows. */
+int reader_begin(struct reader *reader, struct window_tables **out, struct error *err);
+
+/* Ends it; fine when there is none. */
+void reader_end(struct reader *reader);
+
+/* The name of the tenant, in the arena. In a visit or not. */
+int reader_tenant(struct reader *reader, struct arena *arena, struct str *out, struct error *err);
 
 /* Profiles of one group within times, both ends included. */
 struct reader_run {
@@ -34,6 +41,7 @@ struct reader_run {
 enum reader_want {
 	READER_TOTALS,
 	READER_SAMPLES, /* also bodies */
+	READER_WHOLE,   /* all that there is */
 };
 
 struct reader_row {
@@ -43,7 +51,10 @@ struct reader_row {
 	int64_t sample;
 	struct uuid id;
 	struct str totals;
-	struct str body; /* READER_SAMPLES */
+	struct str body;       /* READER_SAMPLES, READER_WHOLE */
+	struct hash128 origin; /* READER_WHOLE, as what follows; zero: none */
+	int64_t duration_ns;
+	int64_t received_s;
 };
 
 /*
@@ -61,16 +72,37 @@ struct reader_cursor {
 };
 
 /*
- * The next rows, in the order of runs, times and numbers; borrowed until the next call.
- * *out_count is 0 at the end. Tables are brought up to date before the rows are read.
+ * In a visit: the next rows, in the order of runs, times and numbers; borrowed until the
+ * next call. *out_count is 0 at the end.
  */
 int reader_next(struct reader *reader, struct reader_cursor *cursor,
                 const struct reader_row **out_rows, size_t *out_count, struct error *err);
 
-/* Sets found[i] for each run that has a profile. */
+/* In a visit: sets found[i] for each run that has a row of its own. */
 int reader_probe(struct reader *reader, const struct reader_run *runs, size_t run_count,
                  bool *found, struct error *err);
 
-/* The oldest and the newest time of a group. False: it has none. */
+/* In a visit: the oldest and the newest time of a group's rows. */
 int reader_bounds(struct reader *reader, uint32_t group, bool *out_any, int64_t *out_oldest,
                   int64_t *out_newest, struct error *err);
+
+/* In a visit: the window's blocks; NULL when it never had any. */
+struct block_table *reader_blocks(struct reader *reader);
+
+/* Rows of one group in one hour. */
+struct reader_hour {
+	int64_t hour;
+	uint32_t group;
+	uint32_t family; /* set by whoever knows it */
+	uint32_t profile_count;
+	int64_t received_s; /* of the one that came last */
+};
+struct reader_hours {
+	struct reader_hour *hours; /* by group, then by hour */
+	size_t count;
+	size_t capacity;
+};
+
+/* All hours that have rows, in the arena. Not in a visit; tables are not read. */
+int reader_hours(struct reader *reader, struct arena *arena, struct reader_hours *out,
+                 struct error *err);

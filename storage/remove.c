@@ -21,15 +21,24 @@ static int count_point(void *context, const struct store_point *point, struct er
 	return 0;
 }
 
-/* One transaction's work. */
+/* One transaction's work: on fresh rows, or on a block. */
 struct slice {
-	struct sqlite_store *store;
 	struct window *window;
 	struct str tenant;
-	struct window_removal removal;
-	size_t rows;
+	struct window_removal *fresh;
+	struct block_removal *in_blocks; /* NULL: fresh rows */
+	size_t rows;                     /* that were looked at */
 	size_t removed;
+	struct block_removed from_block;
 };
+
+static int remove_from(struct window_writer *window, struct slice *slice, struct error *err)
+{
+	if (slice->in_blocks)
+		return window_writer_remove_blocks(window, slice->in_blocks, &slice->from_block,
+		                                   err);
+	return window_writer_remove(window, slice->fresh, &slice->rows, &slice->removed, err);
+}
 
 static int remove_slice(struct writer *writer, void *context, struct error *err)
 {
@@ -38,14 +47,28 @@ static int remove_slice(struct writer *writer, void *context, struct error *err)
 
 	if (writer_open_window(writer, slice->window, slice->tenant, &window, err) < 0)
 		return -1;
-	if (window_writer_remove(window, &slice->removal, &slice->rows, &slice->removed, err) < 0 ||
-	    window_writer_commit(window, err) < 0) {
+	if (remove_from(window, slice, err) < 0 || window_writer_commit(window, err) < 0) {
 		window_writer_rollback(window);
 		if (err->code == ERROR_IO)
 			writer_renew_window(writer, slice->window);
 		return -1;
 	}
 	return window_writer_tend(window, err);
+}
+
+/* ---- runs ---- */
+
+/* What goes of a window: a removal for each run, by family and group. */
+struct plan {
+	struct window_removal *runs;
+	size_t count;
+};
+
+static void plan_fini(struct plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++)
+		mem_freep(&plan->runs[i].keep);
+	free(plan->runs);
 }
 
 /* Which series of the run's group stay; NULL when none does. */
@@ -67,40 +90,114 @@ static bool *kept_series(const struct query_window *window, size_t run)
 	return keep;
 }
 
-static int remove_run(struct query *query, struct query_window *window, size_t run,
-                      uint64_t *removed, struct error *err)
+static int by_family(const void *left, const void *right)
 {
-	CLEANUP(mem_freep) bool *keep = kept_series(window, run);
-	struct slice slice = {
-		.store = query->store,
-		.window = window->window,
-		.tenant = query->asked->tenant,
-		.removal = {
-			.group = window->runs[run].group,
-			.start_unix_ns = window->runs[run].start_unix_ns,
-			.end_unix_ns = window->runs[run].end_unix_ns,
-			.keep = keep,
+	const struct window_removal *a = left;
+	const struct window_removal *b = right;
+
+	if (a->family != b->family)
+		return a->family < b->family ? -1 : 1;
+	return (a->group > b->group) - (a->group < b->group);
+}
+
+static void make_plan(const struct query *query, const struct query_window *window,
+                      struct plan *out)
+{
+	out->count = window->run_count;
+	out->runs = mem_zalloc(out->count, sizeof(*out->runs));
+	for (size_t run = 0; run < out->count; run++) {
+		const struct reader_run *wanted = &window->runs[run];
+
+		out->runs[run] = (struct window_removal){
+			.family = series_view_group(&window->series, wanted->group)->family,
+			.group = wanted->group,
+			.start_unix_ns = wanted->start_unix_ns,
+			.end_unix_ns = wanted->end_unix_ns,
+			.keep = kept_series(window, run),
+			.going = window->firsts[run + 1] - window->firsts[run],
 			.filter = query->asked->filter,
 			.limit = ROWS_AT_ONCE,
-		},
+		};
+	}
+	qsort(out->runs, out->count, sizeof(*out->runs), by_family);
+}
+
+static int run_slice(struct query *query, struct slice *slice, struct error *err)
+{
+	if (query_check(query, err) < 0)
+		return -1;
+	return writer_run(query->store->writer, remove_slice, slice, err);
+}
+
+static int remove_fresh(struct query *query, struct window *window, struct window_removal *run,
+                        uint64_t *removed, struct error *err)
+{
+	struct slice slice = {
+		.window = window,
+		.tenant = query->asked->tenant,
+		.fresh = run,
 	};
 
 	do {
-		if (query_check(query, err) < 0 ||
-		    writer_run(query->store->writer, remove_slice, &slice, err) < 0)
+		if (run_slice(query, &slice, err) < 0)
 			return -1;
-		*removed += slice.removed * (window->firsts[run + 1] - window->firsts[run]);
+		*removed += slice.removed * run->going;
 	} while (slice.rows == ROWS_AT_ONCE);
 	return 0;
 }
 
+static int remove_family(struct query *query, struct window *window, struct block_removal *family,
+                         uint64_t *removed, struct error *err)
+{
+	struct slice slice = {
+		.window = window,
+		.tenant = query->asked->tenant,
+		.in_blocks = family,
+	};
+
+	do {
+		if (run_slice(query, &slice, err) < 0)
+			return -1;
+		*removed += slice.from_block.removed;
+	} while (!slice.from_block.done);
+	return 0;
+}
+
+static int remove_families(struct query *query, struct window *window, const struct plan *plan,
+                           uint64_t *removed, struct error *err)
+{
+	size_t end;
+
+	for (size_t first = 0; first < plan->count; first = end) {
+		struct block_removal family = {
+			.family = plan->runs[first].family,
+			.runs = &plan->runs[first],
+		};
+
+		for (end = first; end < plan->count && plan->runs[end].family == family.family;)
+			end++;
+		family.run_count = end - first;
+		if (remove_family(query, window, &family, removed, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/*
+ * Fresh rows go first: what becomes part of a block meanwhile is found there. The visit
+ * ends before, since it would hold up the log.
+ */
 static int remove_window(struct query *query, struct query_window *window, void *context,
                          struct error *err)
 {
-	for (size_t run = 0; run < window->run_count; run++)
-		if (remove_run(query, window, run, context, err) < 0)
+	CLEANUP(plan_fini) struct plan plan = { 0 };
+
+	make_plan(query, window, &plan);
+	reader_end(window->reader);
+	for (size_t run = 0; run < plan.count; run++)
+		if (remove_fresh(query, window->window, &plan.runs[run], context, err) < 0)
 			return -1;
-	return 0;
+	return remove_families(query, window->window, &plan, context, err);
 }
 
 int sqlite_store_remove(struct store *store, const struct store_query *asked,
@@ -122,10 +219,12 @@ int sqlite_store_remove(struct store *store, const struct store_query *asked,
 	}
 	if (sqlite_store_need_writer(own, err) < 0)
 		return -1;
+	(void)pthread_mutex_lock(&own->removing);
 	query_begin(&query, own, asked, NULL);
 	result = query_windows(&query, remove_window, &count, err);
 	query_end(&query);
 	tenant_versions_move(&own->versions, asked->tenant);
+	(void)pthread_mutex_unlock(&own->removing);
 	if (result == 0)
 		*out_profiles = count;
 	return result;

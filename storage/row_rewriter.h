@@ -9,19 +9,24 @@
  */
 #pragma once
 
-#include "storage/database.h"
+#include "storage/fresh_rows.h"
+#include "storage/profile_places.h"
 #include "storage/window_writer.h"
 
 struct row_rewriter;
 
-int row_rewriter_new(struct database *database, struct row_rewriter **out, struct error *err);
+/* What it works with: the window writer's own. */
+struct row_rewriter_parts {
+	struct database *database;
+	struct fresh_rows *rows;
+	struct profile_places *places;
+};
+
+int row_rewriter_new(const struct row_rewriter_parts *parts, struct row_rewriter **out,
+                     struct error *err);
 void row_rewriter_free(struct row_rewriter *rewriter);
 DEFINE_FREEP(row_rewriter)
 
-/*
- * See window_writer_remove(). `target` is the group that is left, *next_sample the next
- * free id.
- */
+/* See window_writer_remove(). */
 int row_rewriter_remove(struct row_rewriter *rewriter, struct window_removal *removal,
-                        uint32_t target, int64_t *next_sample, size_t *out_rows,
-                        size_t *out_removed, struct error *err);
+                        size_t *out_rows, size_t *out_removed, struct error *err);

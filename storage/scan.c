@@ -2,7 +2,7 @@
  * Series, points, samples and spans: what is read without summing up stacks.
  */
 #include "storage/byte_cursor.h"
-#include "storage/query.h"
+#include "storage/query_profile.h"
 #include "storage/sqlite_store_parts.h"
 
 /* ---- points ---- */
@@ -12,18 +12,25 @@ struct scan {
 	void *context;
 };
 
+/* One profile of one column. */
+struct scanned {
+	struct query_column *column;
+	int64_t time_unix_ns;
+	int64_t total;
+	struct uuid id;
+};
+
 static int visit_point(struct query *query, const struct query_window *window,
-                       struct query_column *column, const struct reader_row *row, int64_t total,
-                       struct scan *scan, struct error *err)
+                       const struct scanned *scanned, const struct scan *scan, struct error *err)
 {
 	struct store_point point = {
-		.series = column->number,
-		.time_unix_ns = row->time_unix_ns,
-		.total = total,
-		.profile_id = &row->id,
+		.series = scanned->column->number,
+		.time_unix_ns = scanned->time_unix_ns,
+		.total = scanned->total,
+		.profile_id = &scanned->id,
 	};
 
-	if (query_labels(query, window, column, &point.labels, err) < 0)
+	if (query_labels(query, window, scanned->column, &point.labels, err) < 0)
 		return -1;
 	return scan->visit(scan->context, &point, err);
 }
@@ -43,22 +50,82 @@ static int scan_totals(struct query *query, struct query_window *window,
 		}
 		if (totals.failed)
 			return error_set(err, ERROR_CORRUPT, "totals of a profile are cut");
-		if (visit_point(query, window, &window->columns[i], row, (int64_t)total, context,
-		                err) < 0)
+		if (visit_point(query, window,
+		                &(struct scanned){ &window->columns[i], row->time_unix_ns,
+		                                   (int64_t)total, row->id },
+		                context, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
+/* The totals of the columns of a block that some pick wants, each read once. */
+struct block_totals {
+	int64_t **columns;
+	uint32_t count;
+};
+
+static int find_totals(struct query *query, const struct query_block *block,
+                       struct block_totals *totals, uint32_t column, const int64_t **out,
+                       struct error *err)
+{
+	if (column >= totals->count)
+		return error_set(err, ERROR_CORRUPT, "a block has %u series, its groups more",
+		                 totals->count);
+	if (!totals->columns[column] && block_heads_totals(block->heads, column, query->scratch,
+	                                                   &totals->columns[column], err) < 0)
+		return -1;
+	*out = totals->columns[column];
+	return 0;
+}
+
+static int scan_pick(struct query *query, struct query_window *window,
+                     const struct query_block *block, const struct query_pick *pick,
+                     struct block_totals *totals, const struct scan *scan, struct error *err)
+{
+	for (size_t i = window->firsts[pick->run]; i < window->firsts[pick->run + 1]; i++) {
+		struct scanned scanned = { .column = &window->columns[i] };
+		const int64_t *column;
+
+		if (find_totals(query, block, totals, scanned.column->column, &column, err) < 0)
+			return -1;
+		for (uint32_t at = pick->profiles.first; at < pick->profiles.end; at++) {
+			scanned.time_unix_ns = block->heads->times[at];
+			scanned.total = column[at];
+			scanned.id = block_heads_id(block->heads, at);
+			if (visit_point(query, window, &scanned, scan, err) < 0)
+				return -1;
+		}
+	}
+	return 0;
+}
+
+static int scan_block(struct query *query, struct query_window *window, struct query_block *block,
+                      void *context, struct error *err)
+{
+	struct block_totals totals;
+
+	if (query_block_heads(query, window, block, err) < 0)
+		return -1;
+	totals.count = block->heads->series_count;
+	totals.columns = arena_array(query->scratch, totals.count, sizeof(*totals.columns));
+	if (!totals.columns)
+		return arena_error(query->scratch, err);
+	for (size_t i = 0; i < block->pick_count; i++)
+		if (scan_pick(query, window, block, &block->picks[i], &totals, context, err) < 0)
+			return -1;
+	return 0;
+}
+
 /* The sum of the rows that pass. False when none does. */
-static bool sum_passing(const struct query_samples *samples, const int64_t *values,
+static bool sum_passing(const struct query_profile *profile, const int64_t *values,
                         int64_t *out_total)
 {
 	uint64_t total = 0;
 	bool any = false;
 
-	for (uint32_t i = 0; i < samples->page.row_count; i++) {
-		if (samples->passes && !samples->passes[i])
+	for (uint32_t i = 0; i < profile->row_count; i++) {
+		if (profile->passes && !profile->passes[i])
 			continue;
 		total += (uint64_t)values[i];
 		any = true;
@@ -67,22 +134,17 @@ static bool sum_passing(const struct query_samples *samples, const int64_t *valu
 	return any;
 }
 
-static int scan_rows(struct query *query, struct query_window *window, const struct reader_row *row,
-                     void *context, struct error *err)
+static int scan_rows(struct query *query, struct query_window *window,
+                     const struct query_profile *profile, void *context, struct error *err)
 {
-	struct query_samples samples;
+	struct query_column *first = &window->columns[window->firsts[profile->run]];
+	struct query_column *end = &window->columns[window->firsts[profile->run + 1]];
 
-	if (query_samples(query, window, row, QUERY_SPANS_IF_FILTERED, &samples, err) < 0)
-		return -1;
-	for (size_t i = window->firsts[row->run]; i < window->firsts[row->run + 1]; i++) {
-		int64_t *values;
-		int64_t total;
+	for (struct query_column *column = first; column < end; column++) {
+		struct scanned scanned = { column, profile->time_unix_ns, 0, profile->id };
 
-		if (sample_page_values(&samples.page, window->columns[i].column, query->scratch,
-		                       &values, err) < 0)
-			return -1;
-		if (sum_passing(&samples, values, &total) &&
-		    visit_point(query, window, &window->columns[i], row, total, context, err) < 0)
+		if (sum_passing(profile, profile->values[column - first], &scanned.total) &&
+		    visit_point(query, window, &scanned, context, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -91,13 +153,15 @@ static int scan_rows(struct query *query, struct query_window *window, const str
 static int scan_window(struct query *query, struct query_window *window, void *context,
                        struct error *err)
 {
+	const struct query_range all = { 0, window->run_count, READER_TOTALS };
+
 	if (sample_filter_needs_rows(query->asked->filter))
-		return query_rows(query, window,
-		                  (struct query_range){ 0, window->run_count, READER_SAMPLES },
-		                  scan_rows, context, err);
-	return query_rows(query, window,
-	                  (struct query_range){ 0, window->run_count, READER_TOTALS }, scan_totals,
-	                  context, err);
+		return query_profiles(
+			query, window,
+			&(struct query_visit){ .visit = scan_rows, .context = context }, err);
+	if (query_rows(query, window, all, scan_totals, context, err) < 0)
+		return -1;
+	return query_blocks(query, window, all, scan_block, context, err);
 }
 
 int sqlite_store_scan(struct store *store, const struct store_query *asked,
@@ -122,10 +186,10 @@ struct sample_scan {
 };
 
 /* Those that pass stand in front, in arrays of their own. */
-static int keep_passing(struct query *query, const struct query_samples *samples,
+static int keep_passing(struct query *query, const struct query_profile *profile,
                         struct store_samples *out, struct error *err)
 {
-	const size_t rows = samples->page.row_count;
+	const size_t rows = profile->row_count;
 	uint32_t *stacks = arena_array_raw(query->scratch, rows, sizeof(*stacks));
 	int64_t *values = arena_array_raw(query->scratch, rows, sizeof(*values));
 
@@ -133,7 +197,7 @@ static int keep_passing(struct query *query, const struct query_samples *samples
 		return arena_error(query->scratch, err);
 	out->count = 0;
 	for (size_t i = 0; i < rows; i++) {
-		if (!samples->passes[i])
+		if (!profile->passes[i])
 			continue;
 		stacks[out->count] = out->stacks[i];
 		values[out->count++] = out->values[i];
@@ -143,34 +207,29 @@ static int keep_passing(struct query *query, const struct query_samples *samples
 	return 0;
 }
 
-static int sample_row(struct query *query, struct query_window *window,
-                      const struct reader_row *row, void *context, struct error *err)
+static int sample_profile(struct query *query, struct query_window *window,
+                          const struct query_profile *profile, void *context, struct error *err)
 {
+	struct query_column *first = &window->columns[window->firsts[profile->run]];
+	struct query_column *end = &window->columns[window->firsts[profile->run + 1]];
 	struct sample_scan *scan = context;
-	struct query_samples samples;
 	struct symbols symbols;
 
-	if (query_samples(query, window, row, QUERY_SPANS_IF_FILTERED, &samples, err) < 0)
-		return -1;
 	symbol_table_view(window->tables->symbols, &symbols);
-	for (size_t i = window->firsts[row->run]; i < window->firsts[row->run + 1]; i++) {
-		struct query_column *column = &window->columns[i];
+	for (struct query_column *column = first; column < end; column++) {
 		struct store_samples found = {
 			.series = column->number,
-			.time_unix_ns = row->time_unix_ns,
+			.time_unix_ns = profile->time_unix_ns,
 			.window = scan->windows,
 			.symbols = &symbols,
-			.stacks = samples.page.stacks,
-			.count = samples.page.row_count,
+			.stacks = profile->stacks,
+			.values = profile->values[column - first],
+			.count = profile->row_count,
 		};
-		int64_t *values;
 
-		if (query_labels(query, window, column, &found.labels, err) < 0 ||
-		    sample_page_values(&samples.page, column->column, query->scratch, &values,
-		                       err) < 0)
+		if (query_labels(query, window, column, &found.labels, err) < 0)
 			return -1;
-		found.values = values;
-		if (samples.passes && keep_passing(query, &samples, &found, err) < 0)
+		if (profile->passes && keep_passing(query, profile, &found, err) < 0)
 			return -1;
 		if (scan->visit(scan->context, &found, err) < 0)
 			return -1;
@@ -182,9 +241,9 @@ static int sample_window(struct query *query, struct query_window *window, void 
                          struct error *err)
 {
 	struct sample_scan *scan = context;
-	const int status = query_rows(query, window,
-	                              (struct query_range){ 0, window->run_count, READER_SAMPLES },
-	                              sample_row, scan, err);
+	const int status = query_profiles(
+		query, window, &(struct query_visit){ .visit = sample_profile, .context = scan },
+		err);
 
 	scan->windows++;
 	return status;
@@ -230,6 +289,7 @@ static int need_seen(struct series_scan *scan, size_t count, struct error *err)
 	return 0;
 }
 
+/* The labels are made in scratch: once each is not worth keeping. */
 static int visit_series(struct query *query, const struct query_window *window,
                         const struct query_column *column, struct series_scan *scan,
                         struct error *err)
@@ -239,8 +299,6 @@ static int visit_series(struct query *query, const struct query_window *window,
 	if (scan->seen[column->number])
 		return 0;
 	scan->seen[column->number] = true;
-	/* once each: not worth keeping */
-	arena_reset(query->scratch);
 	if (series_view_labels(&window->series, column->series, query->scratch, &labels, err) < 0)
 		return -1;
 	return scan->visit(scan->context, &labels, err);
@@ -254,42 +312,88 @@ static bool all_seen(const struct series_scan *scan, const struct query_window *
 	return true;
 }
 
-/* Leaves out the runs whose series are known: another window has told them. */
-static void drop_seen_runs(const struct series_scan *scan, struct query_window *window,
-                           size_t *kept_runs, size_t *out_count)
-{
-	size_t count = 0;
+/* Runs of a window in which some series may be new, and what is found of them. */
+struct probe {
+	struct reader_run *runs;
+	size_t *numbers; /* of runs: among those of the window */
+	bool *found;
+	size_t count;
+};
 
+/* Leaves out the runs whose series are known: another window has told them. */
+static int begin_probe(struct series_scan *scan, const struct query_window *window,
+                       struct probe *out, struct error *err)
+{
+	struct arena *arena = scan->arena;
+
+	*out = (struct probe){
+		.runs = arena_array_raw(arena, window->run_count, sizeof(*out->runs)),
+		.numbers = arena_array_raw(arena, window->run_count, sizeof(*out->numbers)),
+		.found = arena_array(arena, window->run_count, sizeof(*out->found)),
+	};
+	if (!out->runs || !out->numbers || !out->found)
+		return arena_error(arena, err);
 	for (size_t run = 0; run < window->run_count; run++) {
 		if (all_seen(scan, window, run))
 			continue;
-		window->runs[count] = window->runs[run];
-		kept_runs[count++] = run;
+		out->numbers[out->count] = run;
+		out->runs[out->count++] = window->runs[run];
 	}
-	*out_count = count;
+	return 0;
+}
+
+static int visit_run(struct query *query, const struct query_window *window, size_t run,
+                     struct series_scan *scan, struct error *err)
+{
+	for (size_t i = window->firsts[run]; i < window->firsts[run + 1]; i++)
+		if (visit_series(query, window, &window->columns[i], scan, err) < 0)
+			return -1;
+	return 0;
+}
+
+static bool wants_any(const struct series_scan *scan, const struct query_window *window,
+                      const struct query_block *block)
+{
+	for (size_t i = 0; i < block->pick_count; i++)
+		if (!all_seen(scan, window, block->picks[i].run))
+			return true;
+	return false;
+}
+
+/* A block's groups have profiles in it; heads are read only where the range cuts it. */
+static int series_block(struct query *query, struct query_window *window, struct query_block *block,
+                        void *context, struct error *err)
+{
+	if (!wants_any(context, window, block))
+		return 0;
+	if (block->is_cut && query_block_heads(query, window, block, err) < 0)
+		return -1;
+	for (size_t i = 0; i < block->pick_count; i++)
+		if (visit_run(query, window, block->picks[i].run, context, err) < 0)
+			return -1;
+	return 0;
 }
 
 static int series_window(struct query *query, struct query_window *window, void *context,
                          struct error *err)
 {
+	const struct query_range all = { 0, window->run_count, READER_TOTALS };
 	struct series_scan *scan = context;
-	size_t *kept = arena_array_raw(scan->arena, window->run_count, sizeof(*kept));
-	bool *found = arena_array(scan->arena, window->run_count, sizeof(*found));
-	size_t count;
+	struct probe probe;
 
-	if (!kept || !found)
-		return arena_error(scan->arena, err);
-	if (need_seen(scan, query->numbers.count, err) < 0)
+	if (need_seen(scan, query->numbers.count, err) < 0 ||
+	    begin_probe(scan, window, &probe, err) < 0)
 		return -1;
-	drop_seen_runs(scan, window, kept, &count);
-	if (reader_probe(window->reader, window->runs, count, found, err) < 0)
+	if (probe.count == 0)
+		return 0;
+	if (reader_probe(window->reader, probe.runs, probe.count, probe.found, err) < 0)
 		return -1;
-	for (size_t i = 0; i < count; i++)
-		for (size_t j = window->firsts[kept[i]];
-		     found[i] && j < window->firsts[kept[i] + 1]; j++)
-			if (visit_series(query, window, &window->columns[j], scan, err) < 0)
-				return -1;
-	return 0;
+	for (size_t i = 0; i < probe.count; i++) {
+		arena_reset(query->scratch);
+		if (probe.found[i] && visit_run(query, window, probe.numbers[i], scan, err) < 0)
+			return -1;
+	}
+	return query_blocks(query, window, all, series_block, scan, err);
 }
 
 /* With a filter on profiles or rows, a series counts when one of its points passes. */
@@ -328,23 +432,23 @@ struct span_scan {
 	void *context;
 };
 
-static int visit_spans(struct span_scan *scan, const struct query_column *column,
-                       const struct reader_row *row, const struct query_samples *samples,
-                       const int64_t *values, struct error *err)
+static int visit_spans(const struct span_scan *scan, const struct query_column *column,
+                       const struct query_profile *profile, const int64_t *values,
+                       struct error *err)
 {
 	static const uint8_t none[TRACE_ID_SIZE];
 
-	for (uint32_t i = 0; i < samples->page.row_count; i++) {
+	for (uint32_t i = 0; i < profile->row_count; i++) {
 		const struct store_span span = {
 			.series = column->number,
 			.labels = &column->labels,
-			.time_unix_ns = row->time_unix_ns,
+			.time_unix_ns = profile->time_unix_ns,
 			.value = values[i],
-			.span_id = samples->span_ids[i],
-			.trace_id = samples->trace_ids ? samples->trace_ids[i] : none,
+			.span_id = profile->span_ids[i],
+			.trace_id = profile->trace_ids ? profile->trace_ids[i] : none,
 		};
 
-		if (span.span_id == 0 || (samples->passes && !samples->passes[i]))
+		if (span.span_id == 0 || (profile->passes && !profile->passes[i]))
 			continue;
 		if (scan->visit(scan->context, &span, err) < 0)
 			return -1;
@@ -352,24 +456,19 @@ static int visit_spans(struct span_scan *scan, const struct query_column *column
 	return 0;
 }
 
-static int span_row(struct query *query, struct query_window *window, const struct reader_row *row,
-                    void *context, struct error *err)
+static int span_profile(struct query *query, struct query_window *window,
+                        const struct query_profile *profile, void *context, struct error *err)
 {
-	struct query_samples samples;
+	struct query_column *first = &window->columns[window->firsts[profile->run]];
+	struct query_column *end = &window->columns[window->firsts[profile->run + 1]];
 
-	if (query_samples(query, window, row, QUERY_SPANS, &samples, err) < 0)
-		return -1;
-	if (!samples.span_ids)
+	if (!profile->span_ids)
 		return 0;
-	for (size_t i = window->firsts[row->run]; i < window->firsts[row->run + 1]; i++) {
-		struct query_column *column = &window->columns[i];
+	for (struct query_column *column = first; column < end; column++) {
 		const struct label_set *labels;
-		int64_t *values;
 
 		if (query_labels(query, window, column, &labels, err) < 0 ||
-		    sample_page_values(&samples.page, column->column, query->scratch, &values,
-		                       err) < 0 ||
-		    visit_spans(context, column, row, &samples, values, err) < 0)
+		    visit_spans(context, column, profile, profile->values[column - first], err) < 0)
 			return -1;
 	}
 	return 0;
@@ -378,9 +477,11 @@ static int span_row(struct query *query, struct query_window *window, const stru
 static int span_window(struct query *query, struct query_window *window, void *context,
                        struct error *err)
 {
-	return query_rows(query, window,
-	                  (struct query_range){ 0, window->run_count, READER_SAMPLES }, span_row,
-	                  context, err);
+	return query_profiles(query, window,
+	                      &(struct query_visit){ .spans = QUERY_SPANS,
+	                                             .visit = span_profile,
+	                                             .context = context },
+	                      err);
 }
 
 int sqlite_store_scan_spans(struct store *store, const struct store_query *asked,

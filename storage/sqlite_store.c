@@ -10,6 +10,7 @@
 #define QUEUE_MAX_BYTES  ((size_t)64 << 20)
 #define QUEUE_MAX_LENGTH 10000
 #define IDLE_NS          (300 * NS_PER_S)
+#define COMPACT_AFTER_NS (120 * NS_PER_S) /* senders try again for so long; a guess */
 
 int sqlite_store_need_writer(const struct sqlite_store *store, struct error *err)
 {
@@ -69,12 +70,15 @@ static void usage(struct store *store, struct store_usage *out)
 	struct disk_usage disk = { 0 };
 	struct window_set_counts windows;
 	struct writer_counts writer = { 0 };
+	struct compactor_counts compactor = { 0 };
 	struct error ignored;
 
 	(void)disk_usage_measure(own->folder.path, &disk, &ignored);
 	window_set_count(&own->windows, &windows);
 	if (own->writer)
 		writer_count(own->writer, &writer);
+	if (own->compactor)
+		compactor_count(own->compactor, &compactor);
 	*out = (struct store_usage){
 		.disk_bytes = disk.bytes,
 		.wal_bytes = disk.wal_bytes,
@@ -86,6 +90,10 @@ static void usage(struct store *store, struct store_usage *out)
 		.profiles_appended = writer.profiles_appended,
 		.profiles_deduplicated = writer.profiles_deduplicated,
 		.commits = writer.commits,
+		.blocks_made = compactor.blocks,
+		.profiles_compacted = compactor.profiles,
+		.compaction_cpu_ns = compactor.cpu_ns,
+		.compaction_backlog = compactor.backlog,
 		.damaged_windows = windows.damaged,
 	};
 }
@@ -94,9 +102,11 @@ static void close_store(struct store *store)
 {
 	struct sqlite_store *own = sqlite_store_of(store);
 
+	compactor_stop(own->compactor); /* before the writer, which it works with */
 	writer_stop(own->writer);
 	window_set_close(&own->windows);
 	store_folder_close(&own->folder);
+	(void)pthread_mutex_destroy(&own->removing);
 	free(own);
 }
 
@@ -152,6 +162,20 @@ static int start_writer(struct sqlite_store *store, const struct sqlite_store_op
 	return writer_start(&writer, &store->writer, err);
 }
 
+static int start_compactor(struct sqlite_store *store, const struct sqlite_store_options *options,
+                           struct error *err)
+{
+	return compactor_start(
+		&(struct compactor_options){
+			.windows = &store->windows,
+			.writer = store->writer,
+			.grace_ns = options->compact_after_ns ? options->compact_after_ns
+	                                                      : COMPACT_AFTER_NS,
+			.budget = options->budget,
+		},
+		&store->compactor, err);
+}
+
 int sqlite_store_open(const struct sqlite_store_options *options, struct store **out,
                       struct error *err)
 {
@@ -160,6 +184,7 @@ int sqlite_store_open(const struct sqlite_store_options *options, struct store *
 
 	store->store.operations = &operations;
 	store->folder.lock_fd = -1;
+	(void)pthread_mutex_init(&store->removing, NULL);
 	store->budget = options->budget;
 	if (store_folder_open(options->path,
 	                      options->read_only ? STORE_FOLDER_READ : STORE_FOLDER_WRITE,
@@ -175,11 +200,21 @@ int sqlite_store_open(const struct sqlite_store_options *options, struct store *
 	};
 	if (window_set_open(&store->windows, &windows, err) < 0)
 		return -1;
-	if (!options->read_only && start_writer(store, options, err) < 0)
+	if (!options->read_only &&
+	    (start_writer(store, options, err) < 0 || start_compactor(store, options, err) < 0))
 		return -1;
 	*out = &store->store;
 	store = NULL;
 	return 0;
+}
+
+int sqlite_store_compact(struct store *store, struct error *err)
+{
+	struct sqlite_store *own = sqlite_store_of(store);
+
+	if (sqlite_store_need_writer(own, err) < 0)
+		return -1;
+	return compactor_run(own->compactor, err);
 }
 
 int sqlite_store_set_retention(struct store *store, int64_t retention_ns, uint64_t max_bytes,

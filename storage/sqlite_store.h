@@ -27,6 +27,11 @@ struct sqlite_store_options {
 	size_t queue_max_bytes;  /* of waiting writes; 0: 64 MiB */
 	size_t queue_max_length; /* 0: 10,000 */
 	int64_t idle_ns;         /* a window not written for so long is closed; 0: 5 minutes */
+	/*
+	 * an hour of profile time that ended, and that nothing came for, so long ago
+	 * becomes blocks; 0: 2 minutes, 1: at once
+	 */
+	int64_t compact_after_ns;
 	bool allow_network_fs;
 	struct budget *budget; /* caches and tables count here; or NULL */
 };
@@ -42,3 +47,9 @@ int sqlite_store_open(const struct sqlite_store_options *options, struct store *
 /* Puts another age and another number of bytes (0 as above) into force, at any time. */
 int sqlite_store_set_retention(struct store *store, int64_t retention_ns, uint64_t max_bytes,
                                struct error *err);
+
+/*
+ * Makes all blocks that are due now, and waits for it; they are made without it, in time.
+ * ERROR_UNAVAILABLE when something that was due changed meanwhile.
+ */
+int sqlite_store_compact(struct store *store, struct error *err);

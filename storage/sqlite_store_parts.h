@@ -6,6 +6,9 @@
  */
 #pragma once
 
+#include <pthread.h>
+
+#include "storage/compactor.h"
 #include "storage/sqlite_store.h"
 #include "storage/store_folder.h"
 #include "storage/tenant_versions.h"
@@ -18,7 +21,13 @@ struct sqlite_store {
 	struct budget *budget; /* or NULL */
 	struct window_set windows;
 	struct tenant_versions versions;
-	struct writer *writer; /* NULL: read-only */
+	struct writer *writer; /* NULL: read-only, as what follows */
+	struct compactor *compactor;
+	/*
+	 * one deletion at a time: what one takes out of a block for a moment, another
+	 * one must not miss
+	 */
+	pthread_mutex_t removing;
 };
 
 static inline struct sqlite_store *sqlite_store_of(struct store *store)

@@ -5,7 +5,30 @@
 #include "storage/query.h"
 #include "storage/sqlite_store_parts.h"
 
-/* Widens *out by what the window has. */
+static void widen(struct store_stats *stats, int64_t oldest, int64_t newest)
+{
+	if (!stats->any || oldest < stats->oldest_unix_ns)
+		stats->oldest_unix_ns = oldest;
+	if (!stats->any || newest > stats->newest_unix_ns)
+		stats->newest_unix_ns = newest;
+	stats->any = true;
+}
+
+static int bounds_of_blocks(struct reader *reader, struct store_stats *out, struct error *err)
+{
+	int64_t oldest;
+	int64_t newest;
+	bool any;
+
+	if (!reader_blocks(reader))
+		return 0;
+	if (block_table_bounds(reader_blocks(reader), &any, &oldest, &newest, err) < 0)
+		return -1;
+	if (any)
+		widen(out, oldest, newest);
+	return 0;
+}
+
 static int bounds_of_groups(struct reader *reader, const struct window_tables *tables,
                             struct store_stats *out, struct error *err)
 {
@@ -19,13 +42,8 @@ static int bounds_of_groups(struct reader *reader, const struct window_tables *t
 
 		if (reader_bounds(reader, group, &any, &oldest, &newest, err) < 0)
 			return -1;
-		if (!any)
-			continue;
-		if (!out->any || oldest < out->oldest_unix_ns)
-			out->oldest_unix_ns = oldest;
-		if (!out->any || newest > out->newest_unix_ns)
-			out->newest_unix_ns = newest;
-		out->any = true;
+		if (any)
+			widen(out, oldest, newest);
 	}
 	return 0;
 }
@@ -44,11 +62,14 @@ static int bounds_of_window(struct sqlite_store *store, struct window *window,
 		*err = (struct error){ 0 };
 		return 0;
 	}
-	result = reader_tables(reader, &tables, err);
+	result = reader_begin(reader, &tables, err);
 	if (result == 0) {
 		(void)window_set_charge(&store->windows, window);
-		result = bounds_of_groups(reader, tables, out, err);
+		result = bounds_of_blocks(reader, out, err);
 	}
+	if (result == 0)
+		result = bounds_of_groups(reader, tables, out, err);
+	reader_end(reader);
 	if (result < 0)
 		reader_close(reader);
 	else

@@ -164,7 +164,11 @@ struct store_usage {
 	uint64_t profiles_appended;
 	uint64_t profiles_deduplicated;
 	uint64_t commits;
-	uint64_t damaged_windows; /* set aside (or left out) since the store was opened */
+	uint64_t blocks_made;
+	uint64_t profiles_compacted; /* that went into them, once for all series of each */
+	uint64_t compaction_cpu_ns;  /* of making them, and of putting them in their place */
+	uint64_t compaction_backlog; /* profiles that wait for a block that is due */
+	uint64_t damaged_windows;    /* set aside (or left out) since the store was opened */
 };
 
 struct store_operations {

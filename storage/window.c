@@ -20,6 +20,7 @@ struct window *window_new(const char *tenants_path, const char *folder, int32_t 
 	window->path = mem_zalloc(size, 1);
 	(void)snprintf(window->path, size, "%s/%s/%s", tenants_path, folder, file);
 	(void)pthread_mutex_init(&window->lock, NULL);
+	atomic_init(&window->may_have_rows, true); /* until somebody has looked */
 	return window;
 }
 

@@ -37,6 +37,7 @@ struct window {
 	size_t charged; /* bytes counted in the budget */
 
 	_Atomic bool ready;          /* the file has its tables */
+	_Atomic bool may_have_rows;  /* that are in no block: set with each commit */
 	_Atomic size_t table_bytes;  /* of tables; 0: none in memory */
 	_Atomic size_t writer_bytes; /* of the writer's maps */
 
@@ -45,7 +46,9 @@ struct window {
 	struct reader *idle[WINDOW_IDLE_READERS];
 	size_t idle_count;
 
-	struct window_writer *writer; /* the writer thread's, or NULL */
+	/* the writer thread's */
+	struct window_writer *writer; /* or NULL */
+	int64_t next_sample;          /* counts up for as long as the window is known */
 };
 
 struct window *window_new(const char *tenants_path, const char *folder, int32_t day,

@@ -7,7 +7,8 @@
 #include "base/mem.h"
 
 #define APPLICATION_ID 0x7672616d /* "vram" */
-#define FORMAT         1
+#define FORMAT_FIRST   1          /* a file begins with */
+#define FORMAT_NEWEST  WINDOW_FORMAT_BLOCKS
 
 /*
  * profile lies by (group, time), totals beside the times, samples elsewhere: a time
@@ -24,6 +25,17 @@ static const char schema[] =
 	" totals BLOB NOT NULL, sample INTEGER NOT NULL, PRIMARY KEY(grp, time, seq))"
 	" WITHOUT ROWID;"
 	"CREATE TABLE sample(id INTEGER PRIMARY KEY, body BLOB NOT NULL);";
+
+/*
+ * Rows of block are small: all of an hour, or of a family, are found without a look at the
+ * bodies. Bodies count up, as samples do.
+ */
+static const char block_schema[] =
+	"CREATE TABLE block(family INTEGER NOT NULL, hour INTEGER NOT NULL, part INTEGER NOT NULL,"
+	" first_time INTEGER NOT NULL, last_time INTEGER NOT NULL, profiles INTEGER NOT NULL,"
+	" groups BLOB NOT NULL, heads INTEGER NOT NULL, origins INTEGER, sums INTEGER NOT NULL,"
+	" detail INTEGER NOT NULL, PRIMARY KEY(family, hour, part)) WITHOUT ROWID;"
+	"CREATE TABLE block_page(id INTEGER PRIMARY KEY, body BLOB NOT NULL);";
 
 static const char *sync_pragma(enum sqlite_store_sync sync)
 {
@@ -53,7 +65,7 @@ static int make_tables(struct database *database, const struct window_file_optio
 	char pragmas[96];
 
 	(void)snprintf(pragmas, sizeof(pragmas), "PRAGMA application_id=%d; PRAGMA user_version=%d",
-	               APPLICATION_ID, FORMAT);
+	               APPLICATION_ID, FORMAT_FIRST);
 	if (database_run(database, "BEGIN IMMEDIATE", err) < 0 ||
 	    database_run(database, schema, err) < 0 ||
 	    put_meta(database, "day", (struct str){ 0 }, options->day, err) < 0 ||
@@ -94,10 +106,10 @@ static int check_format(struct database *database, int64_t *out_format, struct e
 		return check_unmade(database, out_format, err);
 	if (application != APPLICATION_ID || format < 1)
 		return error_set(err, ERROR_CORRUPT, "a database of another program");
-	if (format > FORMAT)
+	if (format > FORMAT_NEWEST)
 		return error_set(err, ERROR_CORRUPT,
 		                 "a window of format %lld, this program reads up to %d",
-		                 (long long)format, FORMAT);
+		                 (long long)format, FORMAT_NEWEST);
 	*out_format = format;
 	return 0;
 }
@@ -138,7 +150,7 @@ int window_file_open(const struct window_file_options *options, struct database 
 	     * would take away the hook that counts the log, which stands in its place already.
 	     */
 	    database_run(database,
-	                 "PRAGMA journal_size_limit=8388608;"
+	                 "PRAGMA journal_size_limit=8388608; PRAGMA secure_delete=OFF;"
 	                 "PRAGMA cache_size=-2048; PRAGMA temp_store=MEMORY",
 	                 err) < 0)
 		return -1;
@@ -146,6 +158,22 @@ int window_file_open(const struct window_file_options *options, struct database 
 		return -1;
 	*out = TAKE(database);
 	return 0;
+}
+
+int window_file_add_blocks(struct database *database, struct error *err)
+{
+	int64_t format = 0;
+	char pragma[48];
+
+	if (check_format(database, &format, err) < 0)
+		return -1;
+	if (format >= WINDOW_FORMAT_BLOCKS)
+		return 0;
+	(void)snprintf(pragma, sizeof(pragma), "PRAGMA user_version=%d", WINDOW_FORMAT_BLOCKS);
+	return database_run(database, block_schema, err) < 0 ||
+	                       database_run(database, pragma, err) < 0
+	               ? -1
+	               : 0;
 }
 
 static bool has_log(const char *path)

@@ -12,6 +12,8 @@
 #include "storage/database.h"
 #include "storage/sqlite_store.h"
 
+#define WINDOW_FORMAT_BLOCKS 2 /* of user_version: from there on a file has tables of blocks */
+
 struct window_file_options {
 	const char *path;
 	struct str tenant;
@@ -22,6 +24,12 @@ struct window_file_options {
 /* For writing; made when it is not there. */
 int window_file_open(const struct window_file_options *options, struct database **out,
                      struct error *err);
+
+/*
+ * The tables of blocks, within the caller's transaction; nothing when they are there. The
+ * file has the later format then.
+ */
+int window_file_add_blocks(struct database *database, struct error *err);
 
 /* For reading, also beside a writer in another process. */
 int window_file_open_to_read(const char *path, struct database **out, struct error *err);

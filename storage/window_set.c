@@ -266,6 +266,21 @@ struct window *window_set_last(struct window_set *set, const char *folder,
 	return found;
 }
 
+bool window_set_next_tenant(struct window_set *set, char folder[static TENANT_FOLDER_SIZE])
+{
+	const struct tenant_windows *next = NULL;
+
+	(void)pthread_mutex_lock(&set->lock);
+	/* by name */
+	for (size_t i = 0; i < set->list.tenant_count && !next; i++)
+		if (strcmp(set->list.tenants[i]->folder, folder) > 0)
+			next = set->list.tenants[i];
+	if (next)
+		(void)memcpy(folder, next->folder, TENANT_FOLDER_SIZE);
+	(void)pthread_mutex_unlock(&set->lock);
+	return next != NULL;
+}
+
 /* A folder below `parent`, if there is none: a power cut does not take it away again. */
 static int make_one(const char *parent, const char *path)
 {

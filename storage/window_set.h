@@ -56,6 +56,12 @@ struct window *window_set_next(struct window_set *set, const char *folder,
 struct window *window_set_last(struct window_set *set, const char *folder,
                                struct window_place place);
 
+/*
+ * Replaces a tenant's folder ("" at first) by that of the next tenant which has windows,
+ * or had. False at the end.
+ */
+bool window_set_next_tenant(struct window_set *set, char folder[static TENANT_FOLDER_SIZE]);
+
 /* A tenant's folder, and the one of all tenants: somebody may have removed them. */
 int window_set_make_folder(const struct window_set *set, const char *folder, struct error *err);
 

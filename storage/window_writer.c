@@ -5,14 +5,9 @@
 #include "base/clock.h"
 #include "base/id_map.h"
 #include "base/mem.h"
-#include "base/wire.h"
-#include "storage/page.h"
-#include "storage/row_rewriter.h"
-#include "storage/sample_page.h"
+#include "storage/block_cutter.h"
 #include "storage/window_file.h"
 
-#define SAMPLE_LEVEL     1               /* of zstd; the block that comes later packs well */
-#define RETRY_S          86400           /* a profile sent again within this time is stored once */
 #define TEND_FRAMES      1000            /* of 4 KiB: then the log is moved */
 #define TEND_HARD_FRAMES 8192            /* 32 MiB: then readers are waited for */
 #define TEND_AGAIN_NS    (10 * NS_PER_S) /* then again, when one did not end; a guess */
@@ -25,23 +20,20 @@ struct window_writer {
 	struct table_writer *table_writer;
 	struct id_map series; /* by fingerprint */
 	struct id_map groups; /* by the hash of their series */
-	int64_t next_sample;
-	bool has_waited; /* for readers that did not end */
+	bool has_waited;      /* for readers that did not end */
 	int64_t waited_mono_ns;
-	bool dirty; /* a transaction is open */
+	bool dirty;          /* a transaction is open */
+	bool touches_blocks; /* it puts or deletes some */
 
 	struct statement *begin;
 	struct statement *commit;
-	struct statement *find;
-	struct statement *put_sample;
-	struct statement *put_profile;
+	struct fresh_rows *rows;
+	struct profile_places *places;
+	struct block_table *blocks;    /* NULL: the window has none */
 	struct row_rewriter *rewriter; /* made when something is removed */
 
 	uint32_t *stacks; /* scratch, by row */
 	size_t stack_capacity;
-	struct strbuf raw;
-	struct strbuf body;
-	struct strbuf totals;
 };
 
 static int prepare(struct window_writer *writer, struct error *err)
@@ -52,17 +44,48 @@ static int prepare(struct window_writer *writer, struct error *err)
 	} all[] = {
 		{ "BEGIN IMMEDIATE", &writer->begin },
 		{ "COMMIT", &writer->commit },
-		{ "SELECT seq, origin, received FROM profile WHERE grp = ? AND time = ? "
-		  "ORDER BY seq",
-		  &writer->find },
-		{ "INSERT INTO sample VALUES(?, ?)", &writer->put_sample },
-		{ "INSERT INTO profile VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", &writer->put_profile },
 	};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(all); i++)
 		if (database_prepare(writer->database, all[i].sql, all[i].statement, err) < 0)
 			return -1;
-	return table_writer_new(writer->database, &writer->table_writer, err);
+	if (table_writer_new(writer->database, &writer->table_writer, err) < 0 ||
+	    fresh_rows_open(writer->database, &writer->window->next_sample, &writer->rows, err) < 0)
+		return -1;
+	return profile_places_open(writer->database, &writer->places, err);
+}
+
+/* ---- blocks ---- */
+
+/* What was kept of blocks in memory is not true any more. */
+static int blocks_changed(struct window_writer *writer, struct error *err)
+{
+	writer->touches_blocks = writer->dirty;
+	return profile_places_blocks_changed(writer->places, writer->blocks, err);
+}
+
+/* Opens the tables of blocks when the file has them. */
+static int look_for_blocks(struct window_writer *writer, struct error *err)
+{
+	int64_t format = 0;
+
+	if (database_number(writer->database, "PRAGMA user_version", 0, &format, err) < 0)
+		return -1;
+	if (!writer->blocks && format >= WINDOW_FORMAT_BLOCKS &&
+	    block_table_open(writer->database, &writer->blocks, err) < 0)
+		return -1;
+	return blocks_changed(writer, err);
+}
+
+/* After a rollback: tables that it made are gone again. */
+static void forget_blocks(struct window_writer *writer)
+{
+	struct error ignored;
+
+	block_table_close(TAKE(writer->blocks));
+	if (look_for_blocks(writer, &ignored) < 0)
+		block_table_close(TAKE(writer->blocks));
+	writer->touches_blocks = false;
 }
 
 /* ---- series ---- */
@@ -90,6 +113,11 @@ static int index_series(struct window_writer *writer, struct error *err)
 		                 &is_new);
 	}
 	return is_new ? 0 : error_set(err, ERROR_CORRUPT, "a series stands there twice");
+}
+
+static uint32_t family_of(const struct window_writer *writer, uint32_t group)
+{
+	return COLUMN_AT(&writer->tables->series->groups, struct series_group, group)->family;
 }
 
 static uint32_t group_of(struct window_writer *writer, const uint32_t *series, uint32_t count)
@@ -141,18 +169,17 @@ int window_writer_open(struct window *window, struct str tenant, enum sqlite_sto
 	int64_t last_sample = 0;
 
 	writer->window = window;
-	strbuf_init(&writer->raw, PAGE_RAW_MAX);
-	strbuf_init(&writer->body, PAGE_RAW_MAX);
-	strbuf_init(&writer->totals, (size_t)SAMPLE_SERIES_MAX * VARINT_MAX);
 	if (window_file_open(&options, &writer->database, err) < 0 ||
 	    window_load(window, writer->database, &writer->tables, err) < 0 ||
 	    interner_new(writer->tables->symbols, window->key, &writer->interner, err) < 0 ||
 	    index_series(writer, err) < 0 ||
 	    database_number(writer->database, "SELECT max(id) FROM sample", 0, &last_sample, err) <
 	            0 ||
-	    prepare(writer, err) < 0)
+	    prepare(writer, err) < 0 || look_for_blocks(writer, err) < 0)
 		return -1;
-	writer->next_sample = last_sample + 1;
+	/* never one that was there since the store was opened: a block may be made of it */
+	if (window->next_sample <= last_sample)
+		window->next_sample = last_sample + 1;
 	atomic_store_explicit(&window->ready, true, memory_order_release);
 	*out = TAKE(writer);
 	return 0;
@@ -174,9 +201,9 @@ void window_writer_close(struct window_writer *writer)
 	id_map_fini(&writer->series);
 	id_map_fini(&writer->groups);
 	free(writer->stacks);
-	strbuf_fini(&writer->raw);
-	strbuf_fini(&writer->body);
-	strbuf_fini(&writer->totals);
+	fresh_rows_close(writer->rows);
+	profile_places_close(writer->places);
+	block_table_close(writer->blocks);
 	database_close(writer->database);
 	free(writer);
 }
@@ -193,53 +220,30 @@ static int need_transaction(struct window_writer *writer, struct error *err)
 	return 0;
 }
 
-/* Whether the found row is the same profile, sent a second time. */
-static bool is_retry(struct window_writer *writer, const struct series_profile *profile,
-                     int64_t now_s)
+/* What is stored of a profile; `totals` has room for one a series. */
+static struct block_profile describe(const struct series_profile *profile, uint32_t group,
+                                     int64_t received_s, int64_t *totals)
 {
-	const struct str origin = statement_bytes(writer->find, 1);
-	const int64_t age = now_s - statement_int(writer->find, 2);
-
-	return !hash128_is_zero(profile->origin) && age <= RETRY_S && age >= -RETRY_S &&
-	       origin.length == sizeof(profile->origin) &&
-	       memcmp(origin.data, &profile->origin, sizeof(profile->origin)) == 0;
+	for (size_t i = 0; i < profile->series_count; i++)
+		totals[i] = profile->series[i].total;
+	return (struct block_profile){
+		.group = group,
+		.time_unix_ns = profile->time_unix_ns,
+		.id = profile->id,
+		.origin = profile->origin,
+		.duration_ns = profile->duration_ns,
+		.received_s = received_s,
+		.totals = totals,
+	};
 }
 
-/*
- * Looks at the profiles of the same group and time: gives the next number, or that it is
- * a retry.
- */
-static int find_place(struct window_writer *writer, uint32_t group,
-                      const struct series_profile *profile, int64_t now_s, int64_t *out_seq,
-                      bool *out_retry, struct error *err)
-{
-	int64_t seq = 0;
-	bool retry = false;
-	int more;
-
-	statement_bind_int(writer->find, 1, group);
-	statement_bind_int(writer->find, 2, profile->time_unix_ns);
-	while ((more = statement_step(writer->find, err)) > 0) {
-		seq = statement_int(writer->find, 0) + 1;
-		if (is_retry(writer, profile, now_s)) {
-			retry = true;
-			break;
-		}
-	}
-	statement_reset(writer->find);
-	if (more < 0)
-		return -1;
-	*out_seq = seq;
-	*out_retry = retry;
-	return 0;
-}
-
-static int encode_samples(struct window_writer *writer, const struct series_profile *profile,
-                          struct error *err)
+/* Its place is known and its stacks are found: puts it. */
+static int put(struct window_writer *writer, const struct series_profile *profile,
+               struct block_profile *stored, struct error *err)
 {
 	CLEANUP(mem_freep)
 	const int64_t **values = mem_zalloc(profile->series_count + 1, sizeof(const int64_t *));
-	struct sample_columns columns = {
+	const struct sample_columns columns = {
 		.row_count = profile->row_count,
 		.series_count = profile->series_count,
 		.stacks = writer->stacks,
@@ -250,43 +254,19 @@ static int encode_samples(struct window_writer *writer, const struct series_prof
 
 	for (size_t i = 0; i < profile->series_count; i++)
 		values[i] = profile->series[i].values;
-	strbuf_reset(&writer->raw);
-	strbuf_reset(&writer->body);
-	strbuf_reset(&writer->totals);
-	sample_page_encode(&columns, &writer->raw);
-	page_seal(strbuf_view(&writer->raw), SAMPLE_LEVEL, &writer->body);
-	for (size_t i = 0; i < profile->series_count; i++)
-		wire_put_varint(&writer->totals, (uint64_t)profile->series[i].total);
-	if (strbuf_overflowed(&writer->raw) || strbuf_overflowed(&writer->body) ||
-	    strbuf_overflowed(&writer->totals))
-		return error_set(err, ERROR_TOO_LARGE, "a profile of %zu samples is over %zu bytes",
-		                 profile->row_count, PAGE_RAW_MAX);
-	return 0;
+	return fresh_rows_put(writer->rows, stored, &columns, err);
 }
 
-static int insert(struct window_writer *writer, uint32_t group, int64_t seq, int64_t now_s,
-                  const struct series_profile *profile, struct error *err)
+static struct profile_place place_of(const struct window_writer *writer,
+                                     const struct block_profile *profile)
 {
-	struct statement *put = writer->put_profile;
-	const int64_t sample = writer->next_sample++;
-
-	statement_bind_int(writer->put_sample, 1, sample);
-	statement_bind_bytes(writer->put_sample, 2, strbuf_view(&writer->body));
-	if (statement_run(writer->put_sample, err) < 0)
-		return -1;
-	statement_bind_int(put, 1, group);
-	statement_bind_int(put, 2, profile->time_unix_ns);
-	statement_bind_int(put, 3, seq);
-	statement_bind_bytes(put, 4, str_make(profile->id.bytes, sizeof(profile->id.bytes)));
-	if (hash128_is_zero(profile->origin))
-		statement_bind_null(put, 5);
-	else
-		statement_bind_bytes(put, 5, str_make(&profile->origin, sizeof(profile->origin)));
-	statement_bind_int(put, 6, profile->duration_ns);
-	statement_bind_int(put, 7, now_s);
-	statement_bind_bytes(put, 8, strbuf_view(&writer->totals));
-	statement_bind_int(put, 9, sample);
-	return statement_run(put, err);
+	return (struct profile_place){
+		.family = family_of(writer, profile->group),
+		.group = profile->group,
+		.time_unix_ns = profile->time_unix_ns,
+		.origin = profile->origin,
+		.now_s = profile->received_s,
+	};
 }
 
 static void need_stacks(struct window_writer *writer, size_t count)
@@ -302,9 +282,10 @@ int window_writer_add(struct window_writer *writer, const struct series_profile 
                       const struct profile_hashes *hashes, int64_t now_unix_ns,
                       enum window_writer_added *out, struct error *err)
 {
-	const int64_t now_s = now_unix_ns / 1000000000;
-	uint32_t group;
-	int64_t seq;
+	CLEANUP(mem_freep)
+	int64_t *totals = mem_zalloc(profile->series_count + 1, sizeof(*totals));
+	struct block_profile stored;
+	struct profile_place place;
 	bool retry;
 
 	if (profile->series_count > SAMPLE_SERIES_MAX)
@@ -312,8 +293,10 @@ int window_writer_add(struct window_writer *writer, const struct series_profile 
 		                 profile->series_count);
 	if (need_transaction(writer, err) < 0)
 		return -1;
-	group = add_group(writer, profile, hashes);
-	if (find_place(writer, group, profile, now_s, &seq, &retry, err) < 0)
+	stored = describe(profile, add_group(writer, profile, hashes), now_unix_ns / 1000000000,
+	                  totals);
+	place = place_of(writer, &stored);
+	if (profile_places_find(writer->places, &place, &stored.seq, &retry, err) < 0)
 		return -1;
 	if (retry) {
 		*out = WINDOW_WRITER_DUPLICATE;
@@ -321,8 +304,7 @@ int window_writer_add(struct window_writer *writer, const struct series_profile 
 	}
 	need_stacks(writer, profile->row_count);
 	if (interner_add(writer->interner, profile, hashes, writer->stacks, err) < 0 ||
-	    encode_samples(writer, profile, err) < 0 ||
-	    insert(writer, group, seq, now_s, profile, err) < 0)
+	    put(writer, profile, &stored, err) < 0)
 		return -1;
 	*out = WINDOW_WRITER_STORED;
 	return 0;
@@ -361,6 +343,8 @@ int window_writer_commit(struct window_writer *writer, struct error *err)
 		return -1;
 	}
 	writer->dirty = false;
+	writer->touches_blocks = false;
+	atomic_store_explicit(&writer->window->may_have_rows, true, memory_order_release);
 	window_tables_persisted(writer->tables);
 	/* committed to a file without a name: nobody would find it again */
 	return database_check_place(writer->database, err);
@@ -370,6 +354,8 @@ void window_writer_rollback(struct window_writer *writer)
 {
 	database_rollback(writer->database);
 	writer->dirty = false;
+	if (writer->touches_blocks)
+		forget_blocks(writer);
 }
 
 /* Somebody who reads for long, as a check or a copy, is not waited for at every commit. */
@@ -414,17 +400,69 @@ static uint32_t kept_group(struct window_writer *writer, uint32_t group, const b
 	return group_of(writer, series, count);
 }
 
+/* Where what stays of a run's profiles goes. */
+static void set_target(struct window_writer *writer, struct window_removal *removal)
+{
+	if (!removal->keep)
+		return;
+	removal->target = kept_group(writer, removal->group, removal->keep);
+	removal->target_family = family_of(writer, removal->target);
+}
+
 int window_writer_remove(struct window_writer *writer, struct window_removal *removal,
                          size_t *out_rows, size_t *out_removed, struct error *err)
 {
-	uint32_t target = 0;
+	const struct row_rewriter_parts parts = { writer->database, writer->rows, writer->places };
 
 	if (need_transaction(writer, err) < 0)
 		return -1;
-	if (!writer->rewriter && row_rewriter_new(writer->database, &writer->rewriter, err) < 0)
+	if (!writer->rewriter && row_rewriter_new(&parts, &writer->rewriter, err) < 0)
 		return -1;
-	if (removal->keep)
-		target = kept_group(writer, removal->group, removal->keep);
-	return row_rewriter_remove(writer->rewriter, removal, target, &writer->next_sample,
-	                           out_rows, out_removed, err);
+	set_target(writer, removal);
+	return row_rewriter_remove(writer->rewriter, removal, out_rows, out_removed, err);
+}
+
+int window_writer_remove_blocks(struct window_writer *writer, struct block_removal *removal,
+                                struct block_removed *out, struct error *err)
+{
+	const struct block_cutter_parts parts = { writer->blocks, writer->rows, writer->places };
+
+	if (!writer->blocks) {
+		*out = (struct block_removed){ .done = true };
+		return 0;
+	}
+	if (need_transaction(writer, err) < 0)
+		return -1;
+	writer->touches_blocks = true;
+	for (size_t i = 0; i < removal->run_count; i++)
+		set_target(writer, &removal->runs[i]);
+	if (block_cutter_next(&parts, removal, out, err) < 0)
+		return -1;
+	return out->removed > 0 ? blocks_changed(writer, err) : 0;
+}
+
+/* ---- exchanging ---- */
+
+static int exchange_rows(struct window_writer *writer, struct block_exchange *exchange,
+                         struct error *err)
+{
+	if (need_transaction(writer, err) < 0)
+		return -1;
+	writer->touches_blocks = true;
+	if (!writer->blocks && (window_file_add_blocks(writer->database, err) < 0 ||
+	                        block_table_open(writer->database, &writer->blocks, err) < 0))
+		return -1;
+	if (block_exchange_run(writer->database, writer->blocks, exchange, err) < 0)
+		return -1;
+	return blocks_changed(writer, err);
+}
+
+int window_writer_exchange(struct window_writer *writer, struct block_exchange *exchange,
+                           struct error *err)
+{
+	if (exchange_rows(writer, exchange, err) < 0) {
+		window_writer_rollback(writer);
+		return -1;
+	}
+	return window_writer_commit(writer, err);
 }

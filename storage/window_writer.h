@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "storage/block_exchange.h"
 #include "storage/interner.h"
 #include "storage/sqlite_store.h"
 #include "storage/window.h"
@@ -41,22 +42,54 @@ void window_writer_rollback(struct window_writer *writer);
 int window_writer_tend(struct window_writer *writer, struct error *err);
 
 /*
- * Deletes profiles of one group within times, at most `limit` rows, in the transaction
- * that is open or begins. keep[i] says which of the group's series stay (none: NULL);
- * profile_ids narrow it down. *out_rows counts what was looked at: below the limit there
- * are no more.
+ * Deletes fresh profiles of one group within times, at most `limit` rows, in the
+ * transaction that is open or begins. keep[i] says which of the group's series stay (none:
+ * NULL); profile_ids narrow it down. *out_rows counts what was looked at: below the limit
+ * there are no more.
  */
 struct window_removal {
+	uint32_t family;
 	uint32_t group;
 	int64_t start_unix_ns;
 	int64_t end_unix_ns;
 	const bool *keep;
+	size_t going; /* series that do not stay */
 	const struct sample_filter *filter;
 	size_t limit;
 	/* where the next call goes on; zeroed at first */
 	int64_t time_unix_ns;
 	int64_t seq;
 	bool within;
+	/* the window writer's own: the group of what stays */
+	uint32_t target;
+	uint32_t target_family;
 };
 int window_writer_remove(struct window_writer *writer, struct window_removal *removal,
                          size_t *out_rows, size_t *out_removed, struct error *err);
+
+/*
+ * The same for what is in blocks: looks at one block, the next of a family in which some
+ * of the runs (by group) may have profiles.
+ */
+struct block_removal {
+	uint32_t family;
+	struct window_removal *runs;
+	size_t run_count;
+	/* where the next call goes on; zeroed at first */
+	int64_t hour;
+	int64_t part;
+	bool within;
+};
+struct block_removed {
+	bool done;        /* there was no block any more */
+	uint64_t removed; /* profiles, each once for every series that goes */
+};
+int window_writer_remove_blocks(struct window_writer *writer, struct block_removal *removal,
+                                struct block_removed *out, struct error *err);
+
+/*
+ * Puts a block in the place of what it was made of, and commits. On an error, such as
+ * ERROR_UNAVAILABLE when that has changed meanwhile, nothing has happened.
+ */
+int window_writer_exchange(struct window_writer *writer, struct block_exchange *exchange,
+                           struct error *err);

@@ -182,7 +182,7 @@ static inline struct series_profile made_profile(struct arena *arena, const stru
 
 		for (size_t row = 0; row < made->row_count; row++) {
 			values[row] = made->rows[row].values[i];
-			series->total += values[row];
+			series->total = (int64_t)((uint64_t)series->total + (uint64_t)values[row]);
 		}
 		series->values = values;
 		series->labels = made_labels(arena, made->service, made->types[i]);
