@@ -52,6 +52,9 @@ static int open_store(struct app *app, const struct options *options, struct err
 			.max_bytes = options->storage_max_bytes,
 			/* 128 connections with a large profile each wait in some 80 MB */
 			.queue_max_bytes = options->memory_limit / 4,
+			.compact_after_ns = options->storage_compact_after_ns > 0
+	                                            ? options->storage_compact_after_ns
+	                                            : 1,
 			.allow_network_fs = options->storage_allow_network_fs,
 			.budget = &app->memory,
 		},

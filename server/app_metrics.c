@@ -89,6 +89,10 @@ static void collect_store(struct app *app)
 	set(metrics->store_deduplicated, (double)usage.profiles_deduplicated);
 	set(metrics->store_damaged, (double)usage.damaged_windows);
 	set(metrics->store_commits, (double)usage.commits);
+	set(metrics->store_blocks, (double)usage.blocks_made);
+	set(metrics->store_compacted, (double)usage.profiles_compacted);
+	set(metrics->store_compaction_cpu, (double)usage.compaction_cpu_ns / (double)NS_PER_S);
+	set(metrics->store_compaction_backlog, (double)usage.compaction_backlog);
 }
 
 static double resident_bytes(void)
