@@ -6,8 +6,10 @@
 #include "server/http/http2_connection.h"
 #include "server/http/http_date.h"
 #include "server/routes/dispatch.h"
+#include "server/routes/route.h"
 
-#define FIELD_COST 32 /* bytes that a field counts besides its own; RFC 9113, 6.5.2 */
+#define FIELD_COST   32 /* bytes that a field counts besides its own; RFC 9113, 6.5.2 */
+#define SHORT_ANSWER ((size_t)4 << 10) /* what tells of a shortage is hardly shorter */
 
 /* Enters a step, and starts its clock. */
 static void enter(struct http2_stream *stream, enum http2_step step)
@@ -100,7 +102,7 @@ static bool refuse_lost_head(struct http2_stream *stream)
 	if (!stream->is_head_lost)
 		return false;
 	if (arena_overflowed(exchange->arena))
-		dispatch_busy(exchange, "memory");
+		incoming_refuse_busy(&stream->incoming, "memory");
 	else
 		dispatch_malformed(exchange, 431, "request header fields too large");
 	return true;
@@ -154,16 +156,24 @@ void http2_stream_take_end(struct http2_stream *stream)
 
 /* ---- the answer ---- */
 
+/* What a write has done stays done, whatever its sender is told: it is told the truth. */
+static bool must_be_sent(const struct exchange *exchange)
+{
+	return exchange->response.body.length <= SHORT_ANSWER ||
+	       (exchange->route && exchange->route->flags & ROUTE_WRITE);
+}
+
 /* Room for the answer while its peer takes its time; else there is a short one. */
 static void reserve_answer(struct http2_stream *stream)
 {
-	struct http_response *response = &stream->incoming.exchange.response;
+	struct incoming *incoming = &stream->incoming;
+	const size_t bytes = incoming->exchange.response.body.length;
 
-	if (budget_take(&stream->connection->memory, response->body.length)) {
-		stream->answer_bytes = response->body.length;
-		return;
-	}
-	incoming_refuse_busy(&stream->incoming, "memory");
+	incoming_drop_body(incoming);
+	if (budget_take(&stream->connection->memory, bytes))
+		stream->answer_bytes = bytes;
+	else if (!must_be_sent(&incoming->exchange))
+		incoming_refuse_busy(incoming, "memory");
 }
 
 static bool may_have_length(const struct http_response *response)

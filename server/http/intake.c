@@ -107,13 +107,20 @@ void incoming_end(struct incoming *incoming)
 {
 	struct intake *intake = incoming->intake;
 
+	incoming_drop_body(incoming);
 	if (incoming->is_counted)
-		dispatch_count_end(&incoming->exchange, incoming->body.length,
+		dispatch_count_end(&incoming->exchange, incoming->request_bytes,
 		                   incoming->response_bytes);
 	http_response_fini(&incoming->exchange.response);
-	body_fini(&incoming->body);
 	arena_pool_give(intake->arenas, incoming->exchange.arena);
 	atomic_fetch_sub(&intake->in_flight, 1);
+}
+
+void incoming_drop_body(struct incoming *incoming)
+{
+	incoming->request_bytes += incoming->body.length;
+	incoming->exchange.request.body = STR("");
+	body_fini(&incoming->body);
 }
 
 void incoming_count(struct incoming *incoming)

@@ -52,6 +52,7 @@ struct incoming {
 	struct budget *budget;
 	void (*finish)(struct incoming *incoming);
 	uint64_t announced;    /* by the frame that the body begins with */
+	size_t request_bytes;  /* for the metrics: of the body that was dropped */
 	size_t response_bytes; /* for the metrics: the protocol's */
 	bool is_counted;
 };
@@ -89,5 +90,8 @@ bool incoming_add(struct incoming *incoming, const void *data, size_t length);
 /* The body is whole. True: a worker has it, and `finish` will be called; false: answered. */
 bool incoming_submit(struct incoming *incoming);
 
-/* Answers that there is no room for the request, or for its response. */
+/* Gives the body's memory back: its request is answered, and what comes is thrown away. */
+void incoming_drop_body(struct incoming *incoming);
+
+/* Answers that there is no room for the request, or for the response of one that only reads. */
 void incoming_refuse_busy(struct incoming *incoming, const char *reason);

@@ -28,8 +28,8 @@ size_t dispatch_message_limit(const struct exchange *exchange);
 uint64_t dispatch_announced(const struct exchange *exchange, struct str begun);
 
 /*
- * The response is complete: makes it one of gRPC where the request was. Once, before it is
- * sent; the exchange's owner.
+ * The response is complete: makes it one of gRPC where the request was, and notes a write
+ * that it refuses. Once for each response that is made; the exchange's owner.
  */
 void dispatch_complete(struct exchange *exchange);
 

@@ -13,7 +13,8 @@ import hpack
 import harness
 from http2_client import (ACK, CANCEL, CONTINUATION, DATA, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, GOAWAY, HEADERS, INITIAL_WINDOW_SIZE,
                           MAX_CONCURRENT_STREAMS, MAX_HEADER_LIST_SIZE, NO_ERROR, PADDED, PING, PREFACE, PRIORITY, PROTOCOL_ERROR,
-                          REFUSED_STREAM, RST_STREAM, SETTINGS, WINDOW_UPDATE, Closed, Http2, Http2Case, frame)
+                          REFUSED_STREAM, RST_STREAM, SETTINGS, WINDOW_UPDATE, Closed, Http2, Http2Case, frame, framed)
+from test_grpc import PUSH, TYPE, push_message
 
 
 def stack_of(size):
@@ -226,6 +227,41 @@ class Requests(Served):
                 peer.send_data(stream, b"x" * 60000)
         harness.wait_until(lambda: self.metric("^vramscope_memory_used_bytes") < before + (1 << 20), 30, "the memory to come back")
         harness.wait_until(lambda: self.metric('^pyroscope_inflight_requests{method="POST",route="ingest"}') == 0, 30, "no request")
+
+
+class Shortage(Served):
+    """One connection holds more than is left for all: there is no room for its answers."""
+    LIMIT = 32 << 20
+    options = ("-memory.limit=32MiB",)
+
+    def hold(self, peer, size):
+        """A body of which a byte is missing."""
+        stream = peer.begin("POST", "/ingest?name=http2held", {"content-length": str(size + 1)}, end=False)
+        peer.send_data(stream, b"x" * size)
+        peer.ping()
+
+    def fill(self, most):
+        while self.LIMIT - self.metric("^vramscope_memory_used_bytes") > most:
+            self.hold(self.peer(), 2 << 20)
+
+    def test_what_is_stored_is_answered_so(self):
+        """Told to come again, a sender would store it twice."""
+        peer, now = self.peer(), int(time.time() * 1000)
+        plain = peer.begin("POST", "/ingest?name=http2short", end=False)
+        peer.send_data(plain, b"main;work 7\n")
+        grpc = peer.begin("POST", PUSH, {"content-type": "application/grpc", "te": "trailers"}, end=False)
+        peer.send_data(grpc, framed(push_message("grpc-short", 5)))
+        self.hold(peer, 10 << 20)
+        self.fill(9 << 20)
+        for stream in (plain, grpc):
+            peer.send_data(stream, end=True)
+        self.assertEqual((peer.wait_for(plain).status, plain.body), (200, b""))
+        self.assertEqual(peer.wait_for(grpc).grpc, (0, ""))
+        self.assertEqual(peer.request("GET", "/ready").body, b"ready")
+        self.assertEqual(peer.request("GET", "/metrics").status, 503)  # there is really no room
+        self.assertEqual(self.server.get("/api/v1/rejects").json, {"rejects": []})
+        for service, expected in (("http2short", {"main;work": 70000000}), ("grpc-short", {"a;b": 5})):
+            self.assertEqual(self.server.totals(TYPE, '{service_name="%s"}' % service, now - 600000, now + 60000), expected)
 
 
 class Deadlines(Served):

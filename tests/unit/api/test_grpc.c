@@ -284,6 +284,19 @@ static void an_answer_has_its_status_behind_it(void **state)
 	}
 }
 
+/* A committed write is not answered "unknown" because its request has used up its memory. */
+static void a_status_is_told_when_no_memory_is_left(void **state)
+{
+	struct rpc_case *one = begin("application/grpc", STR(""));
+
+	(void)state;
+	while (arena_alloc_raw(one->arena, 1))
+		continue;
+	answer(one);
+	is_trailer(one, 0, "grpc-status", "0");
+	end(one);
+}
+
 static void an_empty_message_is_a_frame_of_five_bytes(void **state)
 {
 	struct rpc_case *one = begin("application/grpc", STR(""));
@@ -454,6 +467,7 @@ int main(void)
 		cmocka_unit_test(what_unpacks_to_too_much_is_refused),
 		cmocka_unit_test(timeouts_are_read_in_all_units),
 		cmocka_unit_test(an_answer_has_its_status_behind_it),
+		cmocka_unit_test(a_status_is_told_when_no_memory_is_left),
 		cmocka_unit_test(an_empty_message_is_a_frame_of_five_bytes),
 		cmocka_unit_test(a_failure_is_told_in_trailers_only),
 		cmocka_unit_test(errors_have_their_status),
