@@ -191,19 +191,17 @@ static bool may_begin_stack(struct str text)
 
 bool content_is_joined(struct str text)
 {
-	const struct str root = str_first(text, (size_t)(str_index(text, ';') + 1));
-	const struct str trimmed = str_trim(text);
+	const ptrdiff_t last_separator = str_last_index(text, ';');
 
-	if (str_index(text, '\n') >= 0 || !is_folded_line(trimmed))
+	if (str_index(text, '\n') >= 0 || !is_folded_line(str_trim(text)))
 		return false;
-	for (size_t at = 0; at + 1 < text.length; at++) {
-		const struct str behind = str_skip(text, at + 1);
+	/* what runs into a count is a stack of its own when it has several frames */
+	for (ptrdiff_t at = 0; at < last_separator; at++) {
+		const struct str behind = str_skip(text, (size_t)at + 1);
 		const size_t digits = text.data[at] == ' ' ? count_digits(behind) : 0;
 		const struct str next = str_skip(behind, digits);
 
-		/* a stack of its own: several frames, or the root of the first one */
-		if (digits > 0 && may_begin_stack(next) &&
-		    (str_index(next, ';') >= 0 || (root.length > 0 && str_starts_with(next, root))))
+		if (digits > 0 && may_begin_stack(next) && at + (ptrdiff_t)digits < last_separator)
 			return true;
 	}
 	return false;

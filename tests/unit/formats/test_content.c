@@ -8,6 +8,7 @@
 #include "base/base64.h"
 #include "formats/content.h"
 #include "tests/unit/formats/vectors.h"
+#include "tests/unit/growth.h"
 
 #define ARENA_BYTES ((size_t)4 << 20)
 
@@ -119,6 +120,25 @@ static void only_what_reads_as_several_stacks_has_lost_its_line_breaks(void **st
 		assert_int_equal(content_is_joined(str_of(cases[i].text)), cases[i].is_joined);
 }
 
+/* Counts, and behind each what could be a stack, but has no ';': "x;a 1b 1b 1". */
+static void look_at_counts(size_t size)
+{
+	CLEANUP(strbuf_fini) struct strbuf text;
+
+	strbuf_init(&text, size + 8);
+	strbuf_add_text(&text, "x;a 1");
+	while (text.length < size)
+		strbuf_add_text(&text, "b 1");
+	assert_false(content_is_joined(strbuf_view(&text)));
+	assert_false(content_is_joined(str_skip(strbuf_view(&text), 2)));
+}
+
+static void a_long_line_is_looked_at_once(void **state)
+{
+	(void)state;
+	growth_is_linear(look_at_counts, 64 << 10);
+}
+
 static void a_message_says_what_to_do_unless_the_format_is_right(void **state)
 {
 	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_BYTES, NULL);
@@ -143,6 +163,7 @@ int main(void)
 		cmocka_unit_test(bytes_are_told_by_their_structure),
 		cmocka_unit_test(gzip_is_looked_through),
 		cmocka_unit_test(only_what_reads_as_several_stacks_has_lost_its_line_breaks),
+		cmocka_unit_test(a_long_line_is_looked_at_once),
 		cmocka_unit_test(a_message_says_what_to_do_unless_the_format_is_right),
 	};
 
