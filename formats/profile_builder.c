@@ -34,8 +34,9 @@ static bool keep_name(struct profile_builder *builder, uint32_t id, struct str n
 	return name.data || name.length == 0;
 }
 
-int profile_builder_frame(struct profile_builder *builder, struct str name, uint32_t *out_id,
-                          struct error *err)
+int profile_builder_named_frame(struct profile_builder *builder,
+                                const struct profile_builder_name *name, uint32_t *out_id,
+                                struct error *err)
 {
 	const size_t count = builder->frame_ids.count;
 	bool is_new;
@@ -43,16 +44,22 @@ int profile_builder_frame(struct profile_builder *builder, struct str name, uint
 
 	if (!ARENA_GROW(builder->arena, builder->frames, count, builder->frame_capacity))
 		return arena_error(builder->arena, err);
-	id = intern_add(&builder->frame_ids, builder->arena, hash128_str(builder->key, name),
-	                &is_new);
-	if (id == INTERN_NONE || (is_new && !keep_name(builder, id, name)))
+	id = intern_add(&builder->frame_ids, builder->arena, name->hash, &is_new);
+	if (id == INTERN_NONE || (is_new && !keep_name(builder, id, name->text)))
 		return arena_error(builder->arena, err);
 	*out_id = id;
 	return 0;
 }
 
-/* Whether the open stack takes no further frame. */
-static bool is_full(const struct profile_builder *builder)
+int profile_builder_frame(struct profile_builder *builder, struct str name, uint32_t *out_id,
+                          struct error *err)
+{
+	const struct profile_builder_name hashed = profile_builder_name(builder->key, name);
+
+	return profile_builder_named_frame(builder, &hashed, out_id, err);
+}
+
+bool profile_builder_is_full(const struct profile_builder *builder)
 {
 	const size_t depth = builder->path_length - builder->open;
 
@@ -62,7 +69,7 @@ static bool is_full(const struct profile_builder *builder)
 
 int profile_builder_push_frame(struct profile_builder *builder, uint32_t id, struct error *err)
 {
-	if (is_full(builder))
+	if (profile_builder_is_full(builder))
 		return 0;
 	if (builder->limits.max_frames > 0 && builder->pushed >= builder->limits.max_frames)
 		return error_set(err, ERROR_TOO_LARGE, "the stacks have more than %zu frames",
@@ -80,7 +87,7 @@ int profile_builder_push(struct profile_builder *builder, struct str name, struc
 {
 	uint32_t id;
 
-	if (is_full(builder))
+	if (profile_builder_is_full(builder))
 		return 0;
 	if (profile_builder_frame(builder, name, &id, err) < 0)
 		return -1;
@@ -95,7 +102,7 @@ int profile_builder_push_path(struct profile_builder *builder, struct str path, 
 		return 0;
 	if (path.data[path.length - 1] == ';')
 		path.length--;
-	while (!is_full(builder) && str_split(&path, ';', &frame))
+	while (!profile_builder_is_full(builder) && str_split(&path, ';', &frame))
 		if (profile_builder_push(builder, frame, err) < 0)
 			return -1;
 	return 0;

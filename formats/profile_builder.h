@@ -42,9 +42,15 @@ enum profile_builder_names {
 	PROFILE_BUILDER_COPIES, /* the sender's buffer changes: a new name is copied */
 };
 
+/* A name that is pushed often is hashed once, however long it is. */
+struct profile_builder_name {
+	struct str text;
+	struct hash128 hash;
+};
+
 struct profile_builder {
 	struct arena *arena;
-	uint64_t key; /* of the hashes; drawn for each builder */
+	uint64_t key; /* of the hashes; drawn for each builder, unless somebody sets it */
 	struct profile_builder_limits limits;
 	enum profile_builder_names names; /* views, unless somebody sets it */
 	size_t pushed;                    /* frames */
@@ -79,11 +85,29 @@ struct profile_builder_type {
 void profile_builder_init(struct profile_builder *builder, struct arena *arena,
                           const struct profile_builder_limits *limits);
 
+/* For builders that have that key. */
+static inline struct profile_builder_name profile_builder_name(uint64_t key, struct str text)
+{
+	return (struct profile_builder_name){ text, hash128_str(key, text) };
+}
+
 /* The id of a frame, for those who push it often. */
 int profile_builder_frame(struct profile_builder *builder, struct str name, uint32_t *out_id,
                           struct error *err);
 
-/* Appends a frame to the open stack. */
+/* The same for a name that was hashed before. */
+int profile_builder_named_frame(struct profile_builder *builder,
+                                const struct profile_builder_name *name, uint32_t *out_id,
+                                struct error *err);
+
+/*
+ * Whether the open stack takes no further frame: it is as deep as it may be, or nothing is
+ * kept any more. Whoever pushes a stack that he holds asks first, since frames that are not
+ * taken do not count in max_frames: a loop over them would be bounded by nothing.
+ */
+bool profile_builder_is_full(const struct profile_builder *builder);
+
+/* Appends a frame to the open stack; nothing happens when that is full. */
 int profile_builder_push_frame(struct profile_builder *builder, uint32_t id, struct error *err);
 int profile_builder_push(struct profile_builder *builder, struct str name, struct error *err);
 

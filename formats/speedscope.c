@@ -284,6 +284,7 @@ static int begin(const struct document *document, struct merged *merged, struct 
 				     .max_depth = limits->max_depth,
 				     .max_frames = SPEEDSCOPE_FRAMES_MAX,
 			     });
+	merged->builder.key = document->frames.key;
 	merged->stacks = (struct speedscope_stacks){
 		.arena = document->arena,
 		.frames = &document->frames,
@@ -370,6 +371,7 @@ int speedscope_decode(const struct format_input *input, struct format_output *ou
 
 	*out = (struct format_output){ .stage = FORMAT_PARSING };
 	memcpy(&key, random.bytes, sizeof(key));
+	document.frames.key = key;
 	if (read_document(input->body, &document, err) < 0)
 		return -1;
 	if (!str_equals(document.schema, SPEEDSCOPE_SCHEMA))

@@ -29,8 +29,9 @@ static int read_frame(struct json_reader *reader, struct arena *arena, struct st
 int speedscope_frames_read(struct str list, struct arena *arena, struct speedscope_frames *out,
                            struct error *err)
 {
-	struct speedscope_frames frames = { 0 };
+	struct speedscope_frames frames = { .key = out->key };
 	struct json_reader reader;
+	struct str name;
 	int more;
 
 	json_reader_init(&reader, list);
@@ -39,9 +40,9 @@ int speedscope_frames_read(struct str list, struct arena *arena, struct speedsco
 	while ((more = json_reader_next_item(&reader, err)) > 0) {
 		if (!ARENA_GROW(arena, frames.names, frames.count, frames.capacity))
 			return arena_error(arena, err);
-		if (read_frame(&reader, arena, &frames.names[frames.count], err) < 0)
+		if (read_frame(&reader, arena, &name, err) < 0)
 			return -1;
-		frames.count++;
+		frames.names[frames.count++] = profile_builder_name(frames.key, name);
 	}
 	*out = frames;
 	return more;
@@ -75,6 +76,18 @@ static int add_value(struct speedscope_stacks *stacks, double weight, struct err
 
 /* ---- samples ---- */
 
+static int push_frame(struct speedscope_stacks *stacks, size_t index, struct error *err)
+{
+	uint32_t id;
+
+	if (profile_builder_is_full(stacks->builder))
+		return 0;
+	return profile_builder_named_frame(stacks->builder, &stacks->frames->names[index], &id,
+	                                   err) < 0
+	               ? -1
+	               : profile_builder_push_frame(stacks->builder, id, err);
+}
+
 static int push_sample(struct speedscope_stacks *stacks, struct json_reader *samples,
                        struct error *err)
 {
@@ -85,7 +98,7 @@ static int push_sample(struct speedscope_stacks *stacks, struct json_reader *sam
 		return -1;
 	while ((more = json_reader_next_item(samples, err)) > 0)
 		if (read_index(stacks, samples, &index, err) < 0 ||
-		    profile_builder_push(stacks->builder, stacks->frames->names[index], err) < 0)
+		    push_frame(stacks, index, err) < 0)
 			return -1;
 	return more;
 }
@@ -175,7 +188,7 @@ static int spend_time(struct speedscope_stacks *stacks, double at, struct error 
 	stacks->last_at = at;
 	if (stacks->depth == 0 || spent == 0)
 		return 0;
-	for (size_t i = 0; i < stacks->depth; i++)
+	for (size_t i = 0; i < stacks->depth && !profile_builder_is_full(stacks->builder); i++)
 		if (profile_builder_push_frame(stacks->builder, stacks->open[i].id, err) < 0)
 			return -1;
 	return add_value(stacks, spent, err);
@@ -187,8 +200,8 @@ static int open_frame(struct speedscope_stacks *stacks, size_t index, struct err
 
 	if (!ARENA_GROW(stacks->arena, stacks->open, stacks->depth, stacks->capacity))
 		return arena_error(stacks->arena, err);
-	if (profile_builder_frame(stacks->builder, stacks->frames->names[index], &frame.id, err) <
-	    0)
+	if (profile_builder_named_frame(stacks->builder, &stacks->frames->names[index], &frame.id,
+	                                err) < 0)
 		return -1;
 	stacks->open[stacks->depth++] = frame;
 	return 0;

@@ -14,7 +14,8 @@
 #include "formats/profile_builder.h"
 
 struct speedscope_frames {
-	struct str *names;
+	uint64_t key; /* of the builders that their names are pushed to */
+	struct profile_builder_name *names;
 	size_t count;
 	size_t capacity;
 };
@@ -38,7 +39,7 @@ struct speedscope_stacks {
 	bool has_event;
 };
 
-/* The values of `shared.frames`. */
+/* The values of `shared.frames`; `out` has its key set. */
 int speedscope_frames_read(struct str list, struct arena *arena, struct speedscope_frames *out,
                            struct error *err);
 

@@ -33,7 +33,7 @@ static int next_node(struct reader *reader, struct tree_node *out, struct error 
 
 static int add_stack(struct reader *reader, uint64_t value, struct error *err)
 {
-	for (size_t i = 1; i < reader->depth; i++)
+	for (size_t i = 1; i < reader->depth && !profile_builder_is_full(&reader->builder); i++)
 		if (profile_builder_push_frame(&reader->builder, reader->open[i].frame, err) < 0)
 			return -1;
 	return profile_builder_add(&reader->builder, value, err);

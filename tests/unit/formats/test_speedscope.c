@@ -7,6 +7,7 @@
 
 #include "formats/speedscope.h"
 #include "tests/unit/formats/decoded.h"
+#include "tests/unit/growth.h"
 
 #define ARENA_BYTES ((size_t)4 << 20)
 
@@ -254,6 +255,73 @@ static void events_that_say_more_than_they_weigh_are_bounded(void **state)
 	assert_string_equal(err.message, "profile 0: the stacks have more than 67108864 frames");
 }
 
+static void decode_whole(const struct strbuf *body)
+{
+	CLEANUP(arena_freep) struct arena *arena = arena_new((size_t)256 << 20, NULL);
+	struct format_output out;
+	struct error err = { 0 };
+
+	assert_int_equal(decoded_run(arena, "name=svc&format=speedscope", STR(""),
+	                             strbuf_view(body), &out, &err),
+	                 0);
+}
+
+#define ALIKE 200 /* frames; a stack is two of them */
+
+/* More stacks than a profile may have, and then frames one below the other. */
+static void walk_what_is_not_kept(size_t levels)
+{
+	CLEANUP(strbuf_fini) struct strbuf body;
+	size_t at = 0;
+
+	strbuf_init(&body, (size_t)64 << 20);
+	strbuf_add_text(&body, "{\"$schema\":\"" SPEEDSCOPE_SCHEMA
+	                       "\",\"shared\":{\"frames\":[{\"name\":\"f0\"}");
+	for (size_t i = 1; i < ALIKE; i++)
+		strbuf_printf(&body, ",{\"name\":\"f%zu\"}", i);
+	strbuf_add_text(&body,
+	                "]},\"profiles\":[{\"type\":\"evented\",\"unit\":\"none\",\"events\":[");
+	for (size_t i = 0; i * ALIKE <= decoded_limits.max_samples; i++) {
+		strbuf_printf(&body, OPEN("%zu", "%zu") ",", i, at);
+		for (size_t j = 0; j < ALIKE; j++, at++)
+			strbuf_printf(&body, OPEN("%zu", "%zu") "," CLOSE("%zu", "%zu") ",", j, at,
+			              j, at + 1);
+		strbuf_printf(&body, CLOSE("%zu", "%zu") ",", i, at);
+	}
+	for (size_t i = 0; i < levels; i++)
+		strbuf_printf(&body, OPEN("0", "%zu") ",", at++);
+	strbuf_printf(&body, OPEN("0", "%zu") "]}" TAIL, at);
+	decode_whole(&body);
+}
+
+/* A frame with a name of that many bytes, in a stack for every eighth of them. */
+static void repeat_a_name(size_t size)
+{
+	CLEANUP(strbuf_fini) struct strbuf body;
+
+	strbuf_init(&body, (size_t)16 << 20);
+	strbuf_add_text(&body, "{\"$schema\":\"" SPEEDSCOPE_SCHEMA
+	                       "\",\"shared\":{\"frames\":[{\"name\":\"");
+	for (size_t i = 0; i < size; i++)
+		strbuf_add_byte(&body, 'n');
+	strbuf_add_text(&body, "\"}]},\"profiles\":[{\"type\":\"sampled\",\"unit\":\"none\","
+	                       "\"samples\":[[0]");
+	for (size_t i = 0; i < size / 8; i++)
+		strbuf_add_text(&body, ",[0]");
+	strbuf_add_text(&body, "],\"weights\":[1");
+	for (size_t i = 0; i < size / 8; i++)
+		strbuf_add_text(&body, ",1");
+	strbuf_add_text(&body, "]}" TAIL);
+	decode_whole(&body);
+}
+
+static void what_is_said_again_costs_no_more_than_its_bytes(void **state)
+{
+	(void)state;
+	growth_is_linear(repeat_a_name, 64 << 10);
+	growth_is_linear(walk_what_is_not_kept, 10000);
+}
+
 static void a_full_arena_is_an_error(void **state)
 {
 	CLEANUP(strbuf_fini) struct strbuf body;
@@ -292,6 +360,7 @@ int main(void)
 		cmocka_unit_test(profiles_that_differ_in_their_start_are_both_kept),
 		cmocka_unit_test(an_unknown_suffix_is_refused),
 		cmocka_unit_test(events_that_say_more_than_they_weigh_are_bounded),
+		cmocka_unit_test(what_is_said_again_costs_no_more_than_its_bytes),
 		cmocka_unit_test(a_full_arena_is_an_error),
 	};
 

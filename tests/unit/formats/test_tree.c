@@ -8,6 +8,7 @@
 #include "formats/tree.h"
 #include "tests/unit/formats/decoded.h"
 #include "tests/unit/formats/vectors.h"
+#include "tests/unit/growth.h"
 
 #define ARENA_BYTES ((size_t)4 << 20)
 #define QUERY       "name=svc.alloc_objects&format=tree"
@@ -130,6 +131,42 @@ static void stacks_that_grow_out_of_little_are_bounded(void **state)
 	assert_string_equal(err.message, "the stacks have more than 33554432 frames");
 }
 
+/* As many different stacks as a profile may have, and one more. */
+static void add_too_many_stacks(struct strbuf *body)
+{
+	for (size_t i = 0; i <= decoded_limits.max_samples; i++) {
+		strbuf_add_byte(body, '\3');
+		for (size_t rest = i, letter = 0; letter < 3; letter++, rest /= 26)
+			strbuf_add_byte(body, (char)('a' + rest % 26));
+		strbuf_add(body, "\1\0", 2);
+	}
+}
+
+/* Of a profile that is refused already deep stacks are not walked any more. */
+static void walk_what_is_not_kept(size_t levels)
+{
+	CLEANUP(arena_freep) struct arena *arena = arena_new((size_t)64 << 20, NULL);
+	CLEANUP(strbuf_fini) struct strbuf body;
+	struct format_output out;
+	struct error err = { 0 };
+
+	strbuf_init(&body, (size_t)16 << 20);
+	/* a node of 16,000 children; the root has the last stack and the deep ones, too */
+	strbuf_add(&body, "\0\0\3\1x\0\x80\x7d", 8);
+	add_too_many_stacks(&body);
+	for (size_t i = 0; i + 1 < levels; i++)
+		strbuf_add(&body, "\1a\1\1", 4);
+	strbuf_add(&body, "\1a\1\0", 4);
+	assert_int_equal(decoded_run(arena, QUERY, STR(""), strbuf_view(&body), &out, &err), 0);
+	assert_int_equal(out.profiles[0].input->samples_sent, decoded_limits.max_samples + 1);
+}
+
+static void stacks_that_are_not_kept_cost_no_more_than_their_bytes(void **state)
+{
+	(void)state;
+	growth_is_linear(walk_what_is_not_kept, 5000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -137,6 +174,7 @@ int main(void)
 		cmocka_unit_test(a_tree_that_ends_early_or_passes_a_limit_is_refused),
 		cmocka_unit_test(a_deep_tree_takes_no_stack_of_ours),
 		cmocka_unit_test(stacks_that_grow_out_of_little_are_bounded),
+		cmocka_unit_test(stacks_that_are_not_kept_cost_no_more_than_their_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
