@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/hash.h"
 #include "formats/otlp_wire.h"
 
 /* Field numbers. */
@@ -185,18 +186,30 @@ int otlp_attribute_read(const struct otlp_dictionary *dictionary, struct str ent
 
 /* ---- of resources and scopes ---- */
 
-struct str otlp_attributes_find(const struct otlp_attributes *attributes, struct str key)
+static uint64_t hash_key(const struct otlp_attributes *attributes, struct str key)
+{
+	return hash64(attributes->secret, key.data, key.length);
+}
+
+static struct str find(const struct otlp_attributes *attributes, uint64_t hash, struct str key)
 {
 	for (size_t i = 0; i < attributes->count; i++)
-		if (str_equal(attributes->labels[i].name, key))
+		if (attributes->hashes[i] == hash && str_equal(attributes->labels[i].name, key))
 			return attributes->labels[i].value;
 	return STR("");
+}
+
+struct str otlp_attributes_find(const struct otlp_attributes *attributes, struct str key)
+{
+	return find(attributes, hash_key(attributes, key), key);
 }
 
 static int add(struct otlp_attributes *attributes, struct arena *arena, struct label label,
                struct error *err)
 {
-	if (label.value.length == 0 || otlp_attributes_find(attributes, label.name).length > 0)
+	const uint64_t hash = hash_key(attributes, label.name);
+
+	if (label.value.length == 0 || find(attributes, hash, label.name).length > 0)
 		return 0;
 	if (attributes->count == OTLP_ATTRIBUTES_MAX)
 		return error_set(err, ERROR_INVALID,
@@ -204,6 +217,7 @@ static int add(struct otlp_attributes *attributes, struct arena *arena, struct l
 		                 OTLP_ATTRIBUTES_MAX);
 	if (!ARENA_GROW(arena, attributes->labels, attributes->count, attributes->capacity))
 		return arena_error(arena, err);
+	attributes->hashes[attributes->count] = hash;
 	attributes->labels[attributes->count++] = label;
 	return 0;
 }

@@ -28,8 +28,13 @@ int otlp_attribute_read(const struct otlp_dictionary *dictionary, struct str ent
 int otlp_attribute_key(const struct otlp_dictionary *dictionary, struct str entry, struct str *out,
                        struct error *err);
 
-/* Attributes of a resource and a scope, each key once: the first counts. */
+/*
+ * Attributes of a resource and a scope, each key once: the first counts. Keys are compared by
+ * their hashes: many long ones may be alike but for their ends.
+ */
 struct otlp_attributes {
+	uint64_t secret; /* of the hashes */
+	uint64_t hashes[OTLP_ATTRIBUTES_MAX];
 	struct label *labels;
 	size_t count;
 	size_t capacity;

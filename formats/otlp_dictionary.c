@@ -73,10 +73,11 @@ static int check_size(struct str message, struct error *err)
 }
 
 int otlp_dictionary_read(const struct otlp_layout *layout, struct str message, uint32_t number,
-                         struct arena *arena, struct otlp_dictionary *out, struct error *err)
+                         struct otlp_work *work, struct arena *arena, struct otlp_dictionary *out,
+                         struct error *err)
 {
 	static const char *const name = "ExportProfilesServiceRequest";
-	struct otlp_dictionary dictionary = { .message = message };
+	struct otlp_dictionary dictionary = { .message = message, .work = work };
 	struct run run = { .layout = layout, .dictionary = &dictionary };
 
 	if (check_size(message, err) < 0 ||
@@ -89,10 +90,10 @@ int otlp_dictionary_read(const struct otlp_layout *layout, struct str message, u
 }
 
 int otlp_dictionary_read_own(const struct otlp_layout *layout, struct str message,
-                             struct str profile, struct arena *arena, struct otlp_dictionary *out,
-                             struct error *err)
+                             struct str profile, struct otlp_work *work, struct arena *arena,
+                             struct otlp_dictionary *out, struct error *err)
 {
-	struct otlp_dictionary dictionary = { .message = message };
+	struct otlp_dictionary dictionary = { .message = message, .work = work };
 	struct run run = { .layout = layout, .dictionary = &dictionary };
 
 	if (check_size(message, err) < 0 || count_entries(&run, profile, err) < 0 ||
@@ -118,5 +119,5 @@ int otlp_dictionary_entry(const struct otlp_dictionary *dictionary, enum otlp_ta
 		                 "invalid %s index: %lld; the table has %u entries", names[table],
 		                 (long long)index, entries->count);
 	*out = otlp_message_at(dictionary->message, entries->places[index]);
-	return 0;
+	return otlp_work_read(dictionary->work, out->length, err);
 }

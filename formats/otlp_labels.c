@@ -44,7 +44,6 @@ static int read_attribute(struct otlp_labels *labels, uint64_t index, struct pro
 
 	*out = (struct profile_label){ 0, 0 };
 	if (otlp_dictionary_entry(symbols->dictionary, OTLP_ATTRIBUTES, index, &entry, err) < 0 ||
-	    otlp_symbols_work(symbols, 1, err) < 0 ||
 	    otlp_attribute_read(symbols->dictionary, entry, symbols->arena, &attribute, err) < 0)
 		return -1;
 	if (attribute.value.length == 0 || str_equals(attribute.name, OTLP_SERVICE_NAME))
@@ -153,7 +152,7 @@ static int make_link(struct otlp_labels *labels, uint64_t index, uint32_t *out_p
 	struct profile_label *pair;
 
 	if (otlp_dictionary_entry(symbols->dictionary, OTLP_LINKS, index, &entry, err) < 0 ||
-	    otlp_symbols_work(symbols, 1, err) < 0 || read_link(entry, &link, err) < 0)
+	    read_link(entry, &link, err) < 0)
 		return -1;
 	if (!ARENA_RESERVE(symbols->arena, labels->links, labels->link_count, 2,
 	                   labels->link_capacity))

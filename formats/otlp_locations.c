@@ -30,8 +30,7 @@ static int find_build_id(struct otlp_symbols *symbols, const struct wire_field *
 
 		if (!varint_read(&numbers.at, numbers.end, &index))
 			return otlp_malformed(err, "Mapping");
-		if (otlp_symbols_work(symbols, 1, err) < 0 ||
-		    otlp_dictionary_entry(symbols->dictionary, OTLP_ATTRIBUTES, index, &entry,
+		if (otlp_dictionary_entry(symbols->dictionary, OTLP_ATTRIBUTES, index, &entry,
 		                          err) < 0 ||
 		    otlp_attribute_read(symbols->dictionary, entry, symbols->arena, &attribute,
 		                        err) < 0)
@@ -93,7 +92,6 @@ static int add_mapping(struct otlp_symbols *symbols, uint64_t index, uint32_t *o
 	if (otlp_symbols_find(symbols, OTLP_MAPPINGS, index, out))
 		return 0;
 	if (otlp_dictionary_entry(symbols->dictionary, OTLP_MAPPINGS, index, &bytes, err) < 0 ||
-	    otlp_symbols_work(symbols, 1, err) < 0 ||
 	    read_mapping(symbols, bytes, &mapping, err) < 0)
 		return -1;
 	if (!ARENA_GROW(symbols->arena, profile->mappings, profile->mapping_count,
@@ -123,7 +121,7 @@ static int add_line(struct otlp_symbols *symbols, struct str bytes, struct error
 	if (!otlp_read_numbers(bytes, COLUMN, numbers))
 		return otlp_malformed(err, "Line");
 	line.line = (int64_t)numbers[LINE];
-	if (otlp_symbols_work(symbols, 1, err) < 0 ||
+	if (otlp_work_take(symbols->dictionary->work, 1, err) < 0 ||
 	    otlp_symbols_function(symbols, numbers[FUNCTION], &line.function, err) < 0)
 		return -1;
 	if (!ARENA_GROW(symbols->arena, profile->lines, profile->line_count,
@@ -228,7 +226,6 @@ int otlp_symbols_location(struct otlp_symbols *symbols, uint64_t index, uint32_t
 	if (otlp_symbols_find(symbols, OTLP_LOCATIONS, index, out))
 		return 0;
 	if (otlp_dictionary_entry(symbols->dictionary, OTLP_LOCATIONS, index, &bytes, err) < 0 ||
-	    otlp_symbols_work(symbols, 1, err) < 0 ||
 	    make_location(symbols, bytes, &location, err) < 0)
 		return -1;
 	if (!ARENA_GROW(symbols->arena, profile->locations, profile->location_count,

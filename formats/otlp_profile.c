@@ -71,17 +71,28 @@ static int take_number(struct otlp_profile *profile, unsigned meaning, uint64_t 
 	}
 }
 
+/* They stand together: services that a profile is split into read no more than these. */
+static void note_indices(struct otlp_profile *profile, const uint8_t *start, const uint8_t *end)
+{
+	if (!profile->indices.data)
+		profile->indices.data = (const char *)start;
+	profile->indices.length = (size_t)((const char *)end - profile->indices.data);
+}
+
 int otlp_profile_read(const struct otlp_layout *layout, struct str message,
                       struct otlp_profile *out, struct error *err)
 {
 	struct wire_reader reader = wire_reader(message);
-	struct wire_field field;
+	struct wire_field field = { 0 };
+	const uint8_t *start = reader.at;
 	int more;
 
 	*out = (struct otlp_profile){ .message = message };
-	while ((more = wire_next(&reader, &field)) > 0) {
+	for (; (more = wire_next(&reader, &field)) > 0; start = reader.at) {
 		const unsigned meaning = otlp_meaning(layout->profile, field.number);
 
+		if (meaning == OTLP_PROFILE_LOCATION_INDICES)
+			note_indices(out, start, reader.at);
 		if (field.type == WIRE_BYTES ? take_message(out, meaning, field.bytes, err) < 0
 		                             : take_number(out, meaning, field.value, err) < 0)
 			return -1;

@@ -24,6 +24,7 @@ struct otlp_value_type {
 
 struct otlp_profile {
 	struct str message;
+	struct str indices; /* the part of it with the fields that are indices of locations */
 	struct otlp_value_type sample_types[OTLP_SAMPLE_TYPES_MAX];
 	size_t sample_type_count;
 	struct otlp_value_type period_type;

@@ -1,6 +1,7 @@
 #include "formats/otlp_request.h"
 
 #include "base/clock.h"
+#include "base/uuid.h"
 #include "formats/otlp_attribute.h"
 #include "formats/otlp_detect.h"
 #include "formats/otlp_samples.h"
@@ -31,6 +32,7 @@ struct decoder {
 	struct str message;
 	struct hash128 message_hash;
 
+	struct otlp_work work;
 	struct otlp_dictionary dictionary;
 	struct otlp_symbols symbols;
 	struct otlp_services services;
@@ -44,23 +46,15 @@ struct decoder {
 
 /* ---- the dictionary ---- */
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Makes everything ready that hangs on decoder->dictionary. */
 static int use_dictionary(struct decoder *decoder, size_t profile_bytes, struct error *err)
 {
-	const uint64_t work_left = decoder->symbols.work_left;
-
 	decoder->symbols = (struct otlp_symbols){
 		.layout = decoder->layout,
 		.dictionary = &decoder->dictionary,
 		.arena = decoder->arena,
 		.profile_bytes = profile_bytes,
 		.max_depth = decoder->limits->max_depth,
-		.work_left = work_left,
 	};
 	decoder->services = (struct otlp_services){
 		.layout = decoder->layout,
@@ -220,8 +214,8 @@ static int take_profile(void *context, struct str bytes, struct error *err)
 		return 0;
 	repair_time(decoder, &profile);
 	if (decoder->layout->tables_in == OTLP_TABLES_IN_PROFILE &&
-	    (otlp_dictionary_read_own(decoder->layout, decoder->message, bytes, decoder->arena,
-	                              &decoder->dictionary, err) < 0 ||
+	    (otlp_dictionary_read_own(decoder->layout, decoder->message, bytes, &decoder->work,
+	                              decoder->arena, &decoder->dictionary, err) < 0 ||
 	     use_dictionary(decoder, bytes.length, err) < 0))
 		return -1;
 	return convert_services(decoder, &profile, err) < 0
@@ -315,7 +309,7 @@ static int find_layout(struct decoder *decoder, const struct otlp_options *optio
 	if (parts.resources == 0)
 		return error_set(err, ERROR_INVALID, "missing resource profiles");
 	if (otlp_dictionary_read(decoder->layout, decoder->message, REQUEST_DICTIONARY,
-	                         decoder->arena, &decoder->dictionary, err) < 0)
+	                         &decoder->work, decoder->arena, &decoder->dictionary, err) < 0)
 		return -1;
 	return use_dictionary(decoder, parts.resource_bytes, err);
 }
@@ -330,10 +324,11 @@ int otlp_request_decode(struct str message, const struct otlp_options *options, 
 		.message = message,
 		.message_hash = hash128_str(0, message),
 		.request = &request,
-		.symbols.work_left = smaller(
-			message.length * (uint64_t)OTLP_WORK_PER_BYTE + OTLP_WORK_LEAST, INT32_MAX),
+		.work = otlp_work_of(message.length),
 	};
+	const struct uuid random = uuid_random();
 
+	memcpy(&decoder.attributes.secret, random.bytes, sizeof(decoder.attributes.secret));
 	if (find_layout(&decoder, options, err) < 0 ||
 	    otlp_each(message, REQUEST_RESOURCES, "ExportProfilesServiceRequest", take_resource,
 	              &decoder, err) < 0)

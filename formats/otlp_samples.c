@@ -97,12 +97,16 @@ static int put_types(struct otlp_samples *samples, struct error *err)
 static int put_frames(struct otlp_samples *samples, struct error *err)
 {
 	const uint8_t *meanings = samples->symbols->layout->profile;
-	struct wire_reader reader = wire_reader(samples->sent->message);
+	struct wire_reader reader = wire_reader(samples->sent->indices);
 	struct wire_field field;
 	int more;
 
 	if (samples->symbols->layout->has_null_entries)
 		return 0;
+	/* once for each service of the profile */
+	if (otlp_work_read(samples->symbols->dictionary->work, samples->sent->indices.length, err) <
+	    0)
+		return -1;
 	while ((more = wire_next(&reader, &field)) > 0)
 		if (otlp_meaning(meanings, field.number) == OTLP_PROFILE_LOCATION_INDICES &&
 		    otlp_symbols_frames(samples->symbols, &field, err) < 0)

@@ -76,17 +76,6 @@ int otlp_symbols_begin(struct otlp_symbols *symbols, struct profile *profile, si
 	return 0;
 }
 
-int otlp_symbols_work(struct otlp_symbols *symbols, uint64_t count, struct error *err)
-{
-	if (symbols->work_left < count)
-		return error_set(err, ERROR_TOO_LARGE,
-		                 "the profiles of the request use its dictionary too often: more "
-		                 "than %d entries and frames a byte",
-		                 OTLP_WORK_PER_BYTE);
-	symbols->work_left -= count;
-	return 0;
-}
-
 static int full(const struct otlp_symbols *symbols, struct error *err)
 {
 	return arena_error(symbols->arena, err);
@@ -102,7 +91,7 @@ int otlp_symbols_text(struct otlp_symbols *symbols, struct str text, uint32_t *o
 	*out = 0;
 	if (text.length == 0)
 		return 0;
-	if (otlp_symbols_work(symbols, 1, err) < 0)
+	if (otlp_work_take(symbols->dictionary->work, 1, err) < 0)
 		return -1;
 	if (!ARENA_GROW(symbols->arena, profile->strings, profile->string_count,
 	                symbols->string_capacity))
@@ -162,7 +151,6 @@ int otlp_symbols_function(struct otlp_symbols *symbols, uint64_t index, uint32_t
 	if (otlp_symbols_find(symbols, OTLP_FUNCTIONS, index, out))
 		return 0;
 	if (otlp_dictionary_entry(symbols->dictionary, OTLP_FUNCTIONS, index, &bytes, err) < 0 ||
-	    otlp_symbols_work(symbols, 1, err) < 0 ||
 	    read_function(symbols, bytes, &function, err) < 0)
 		return -1;
 	if (!ARENA_GROW(symbols->arena, profile->functions, profile->function_count,
@@ -232,7 +220,7 @@ static int add_frames(struct otlp_symbols *symbols, struct otlp_numbers numbers,
 	}
 	profile->stack_length = (size_t)(to - profile->stacks);
 	symbols->frame_bytes += frame_bytes;
-	return otlp_symbols_work(symbols, profile->stack_length - first, err);
+	return otlp_work_take(symbols->dictionary->work, profile->stack_length - first, err);
 }
 
 int otlp_symbols_frames(struct otlp_symbols *symbols, const struct wire_field *field,
@@ -279,7 +267,7 @@ int otlp_symbols_stack(struct otlp_symbols *symbols, uint64_t index, struct otlp
 		return 0;
 	}
 	if (otlp_dictionary_entry(symbols->dictionary, OTLP_STACKS, index, &bytes, err) < 0 ||
-	    otlp_symbols_work(symbols, 1, err) < 0 || read_stack(symbols, bytes, err) < 0)
+	    read_stack(symbols, bytes, err) < 0)
 		return -1;
 	if (!ARENA_GROW(symbols->arena, symbols->runs, symbols->run_count, symbols->run_capacity))
 		return full(symbols, err);

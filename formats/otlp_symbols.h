@@ -7,7 +7,7 @@
  *          Stacks that are used twice are one run of frames.
  * Errors   ERROR_INVALID for malformed entries and indices outside of their tables;
  *          ERROR_TOO_LARGE when profiles use the same entries so often that the request
- *          would cost more than OTLP_WORK_PER_BYTE lets it; arena_error().
+ *          would cost more than formats/otlp_work.h lets it; arena_error().
  * Threads  none.
  * Source   ingest specification, 5.4 (6 to 9)
  */
@@ -16,10 +16,6 @@
 #include "base/wire.h"
 #include "formats/otlp_dictionary.h"
 #include "profile/profile.h"
-
-/* Entries and frames that profiles may take for each byte of the request; a guess. */
-#define OTLP_WORK_PER_BYTE 16
-#define OTLP_WORK_LEAST    ((uint64_t)1 << 16)
 
 /* Where the entries of a table stand in the profile. */
 struct otlp_places {
@@ -41,7 +37,6 @@ struct otlp_symbols {
 	struct arena *arena;
 	size_t profile_bytes; /* of all profiles that take from the dictionary, as sent */
 	size_t max_depth;     /* deeper stacks lose their leaves; 0: none does */
-	uint64_t work_left;   /* of OTLP_WORK_PER_BYTE */
 
 	struct otlp_places places[OTLP_TABLE_COUNT];
 	struct profile *profile;
@@ -60,8 +55,8 @@ struct otlp_symbols {
 };
 
 /*
- * `symbols` has layout, dictionary, arena, profile_bytes, max_depth and work_left set and is
- * zero otherwise.
+ * `symbols` has layout, dictionary, arena, profile_bytes and max_depth set and is zero
+ * otherwise.
  */
 int otlp_symbols_init(struct otlp_symbols *symbols, struct error *err);
 
@@ -90,9 +85,6 @@ int otlp_symbols_stack(struct otlp_symbols *symbols, uint64_t index, struct otlp
 /* Appends frames to profile->stacks: layouts without a table of stacks. */
 int otlp_symbols_frames(struct otlp_symbols *symbols, const struct wire_field *field,
                         struct error *err);
-
-/* Takes `count` units of work_left. */
-int otlp_symbols_work(struct otlp_symbols *symbols, uint64_t count, struct error *err);
 
 /* The place of an entry that came before; false when it did not, or when there is none. */
 static inline bool otlp_symbols_find(const struct otlp_symbols *symbols, enum otlp_table table,

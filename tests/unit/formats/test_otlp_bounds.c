@@ -153,6 +153,126 @@ static void entries_are_used_no_more_often_than_the_bytes_allow(void **state)
 	assert_non_null(strstr(err.message, "dictionary too often"));
 }
 
+/* The dictionary's fields in layout 1.10. */
+enum {
+	MAPPING = 1,
+	LOCATION,
+	FUNCTION,
+	LINK,
+	STRING,
+	ATTRIBUTE,
+	STACK
+};
+
+/* Bytes that have to be walked through, and say nothing: an unknown field in two of them. */
+static void put_padding(struct strbuf *out, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += 2)
+		strbuf_add(out, "\x78\0", 2);
+}
+
+/* An empty entry, and one of `hex` behind it, with padding when it is of that table. */
+static void put_table(struct strbuf *out, struct arena *arena, uint32_t table, const char *hex,
+                      uint32_t padded)
+{
+	size_t entry;
+
+	wire_put_bytes(out, table, STR(""));
+	entry = wire_begin(out, table);
+	strbuf_add_str(out, vector_unhex(arena, hex));
+	if (table == padded)
+		put_padding(out, 20000);
+	wire_end(out, entry);
+}
+
+/* Everything once; profiles of one sample that have all of it. */
+static void put_users_of_everything(struct strbuf *message, struct arena *arena, size_t profiles,
+                                    uint32_t padded)
+{
+	size_t open[2];
+
+	open[0] = wire_begin(message, 1);
+	open[1] = wire_begin(message, 2);
+	for (size_t i = 0; i < profiles; i++) {
+		const size_t profile = wire_begin(message, 2);
+
+		put_hex(message, arena, 1, "08011001");
+		put_hex(message, arena, 2, "08011201011801220101");
+		wire_end(message, profile);
+	}
+	wire_end(message, open[1]);
+	wire_end(message, open[0]);
+	open[0] = wire_begin(message, 2);
+	put_table(message, arena, MAPPING, "2a0101", padded);
+	put_table(message, arena, LOCATION, "08011a020801", padded);
+	put_table(message, arena, FUNCTION, "0801", padded);
+	put_table(message, arena, LINK, "12080102030405060708", padded);
+	put_table(message, arena, STRING, "6d61696e", 0);
+	put_table(message, arena, ATTRIBUTE, "080112030a0178", padded);
+	put_table(message, arena, STACK, "0a0101", padded);
+	wire_end(message, open[0]);
+}
+
+static int decode_1_10(struct str message, struct arena *arena, struct otlp_request *out,
+                       struct error *err)
+{
+	const struct otlp_options options = { .layout = otlp_layout_of(OTLP_1_10),
+		                              .limits = &ingest_limits_default };
+
+	*err = (struct error){ 0 };
+	return otlp_request_decode(message, &options, arena, out, err);
+}
+
+static void an_entry_costs_its_bytes_each_time_it_is_read(void **state)
+{
+	const uint32_t padded[] = { MAPPING, LOCATION, FUNCTION, LINK, ATTRIBUTE, STACK };
+
+	(void)state;
+	for (size_t i = 0; i <= ARRAY_LENGTH(padded); i++) {
+		CLEANUP(arena_freep) struct arena *arena = arena_new(64 * MIB, NULL);
+		CLEANUP(strbuf_fini) struct strbuf message;
+		struct otlp_request request;
+		struct error err;
+		int result;
+
+		strbuf_init(&message, MIB);
+		put_users_of_everything(&message, arena, 1500,
+		                        i < ARRAY_LENGTH(padded) ? padded[i] : 0);
+		result = decode_1_10(strbuf_view(&message), arena, &request, &err);
+		if (i == ARRAY_LENGTH(padded)) {
+			assert_int_equal(result, 0);
+			continue;
+		}
+		assert_int_equal(result, -1);
+		assert_int_equal(err.code, ERROR_TOO_LARGE);
+		assert_non_null(strstr(err.message, "dictionary too often"));
+	}
+}
+
+/* A key of 20,000 bytes, which two bytes of an attribute ask for. */
+static void keys_of_resources_cost_their_bytes(void **state)
+{
+	CLEANUP(arena_freep) struct arena *arena = arena_new(MIB, NULL);
+	CLEANUP(strbuf_fini) struct strbuf message;
+	struct otlp_request request;
+	struct error err;
+	size_t open[2];
+
+	(void)state;
+	strbuf_init(&message, MIB);
+	open[0] = wire_begin(&message, 1);
+	open[1] = wire_begin(&message, 1);
+	for (size_t i = 0; i < 1500; i++)
+		put_hex(&message, arena, 1, "180112030a0178");
+	wire_end(&message, open[1]);
+	wire_end(&message, open[0]);
+	open[0] = wire_begin(&message, 2);
+	put_table(&message, arena, STRING, "6d61696e", STRING);
+	wire_end(&message, open[0]);
+	assert_int_equal(decode_1_10(strbuf_view(&message), arena, &request, &err), -1);
+	assert_int_equal(err.code, ERROR_TOO_LARGE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,6 +281,8 @@ int main(void)
 		cmocka_unit_test(nested_values_are_no_labels_and_cost_nothing),
 		cmocka_unit_test(four_mebibytes_of_empty_samples_are_bounded),
 		cmocka_unit_test(entries_are_used_no_more_often_than_the_bytes_allow),
+		cmocka_unit_test(an_entry_costs_its_bytes_each_time_it_is_read),
+		cmocka_unit_test(keys_of_resources_cost_their_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
