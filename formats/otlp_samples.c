@@ -134,6 +134,12 @@ static int make_room(struct otlp_samples *samples, size_t count, struct error *e
 	return 0;
 }
 
+/* About what `count` of a profile's samples were sent as. */
+static size_t part_bytes(const struct otlp_profile *sent, size_t count)
+{
+	return (size_t)((double)sent->message.length * (double)count / (double)sent->sample_count);
+}
+
 int otlp_samples_begin(struct otlp_samples *samples, size_t count, struct pprof_input *input,
                        struct error *err)
 {
@@ -142,7 +148,7 @@ int otlp_samples_begin(struct otlp_samples *samples, size_t count, struct pprof_
 
 	samples->input = input;
 	samples->profile = profile;
-	if (otlp_symbols_begin(samples->symbols, profile, sent->message.length, err) < 0 ||
+	if (otlp_symbols_begin(samples->symbols, profile, part_bytes(sent, count), err) < 0 ||
 	    make_room(samples, count, err) < 0 || put_types(samples, err) < 0 ||
 	    put_frames(samples, err) < 0)
 		return -1;

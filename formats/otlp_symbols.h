@@ -62,7 +62,7 @@ int otlp_symbols_init(struct otlp_symbols *symbols, struct error *err);
 
 /*
  * `profile` is empty; string 0 is made here. It gets room for its share of the dictionary,
- * by the bytes that it was sent as.
+ * by the bytes that it was sent as: of a profile that is split, by those of its samples.
  */
 int otlp_symbols_begin(struct otlp_symbols *symbols, struct profile *profile, size_t sent_bytes,
                        struct error *err);

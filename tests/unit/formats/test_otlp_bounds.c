@@ -1,3 +1,6 @@
+#include <stdio.h>
+
+#include "formats/otlp_attribute.h"
 #include "otlp_made.h"
 
 static void a_request_without_its_parts_is_refused(void **state)
@@ -273,6 +276,96 @@ static void keys_of_resources_cost_their_bytes(void **state)
 	assert_int_equal(err.code, ERROR_TOO_LARGE);
 }
 
+/* ---- many services ---- */
+
+#define SERVICES   100
+#define OF_SERVICE 50 /* functions, each a stack of its own */
+
+static void put_number_entry(struct strbuf *out, uint32_t table, uint32_t field, uint64_t number)
+{
+	const size_t entry = wire_begin(out, table);
+
+	wire_put_uint(out, field, number);
+	wire_end(out, entry);
+}
+
+/* Strings: "", a name for each function, "service.name", and a name for each service. */
+static void put_many_functions(struct strbuf *message)
+{
+	const size_t functions = (size_t)SERVICES * OF_SERVICE;
+	const size_t dictionary = wire_begin(message, 2);
+	char name[32];
+
+	for (uint32_t table = MAPPING; table <= STACK; table++)
+		wire_put_bytes(message, table, STR(""));
+	for (size_t i = 1; i <= functions; i++) {
+		size_t location;
+
+		(void)snprintf(name, sizeof(name), "function_%zu", i);
+		wire_put_bytes(message, STRING, str_of(name));
+		put_number_entry(message, FUNCTION, 1, i);
+		location = wire_begin(message, LOCATION);
+		put_number_entry(message, 3, 1, i);
+		wire_end(message, location);
+		put_number_entry(message, STACK, 1, i);
+	}
+	wire_put_bytes(message, STRING, STR(OTLP_SERVICE_NAME));
+	for (size_t i = 0; i < SERVICES; i++) {
+		const size_t attribute = wire_begin(message, ATTRIBUTE);
+
+		wire_put_uint(message, 1, functions + 1);
+		put_number_entry(message, 2, 8, functions + 2 + i);
+		wire_end(message, attribute);
+		(void)snprintf(name, sizeof(name), "service_%zu", i);
+		wire_put_bytes(message, STRING, str_of(name));
+	}
+	wire_end(message, dictionary);
+}
+
+static void put_samples_of_services(struct strbuf *message)
+{
+	const size_t resource = wire_begin(message, 1);
+	const size_t scope = wire_begin(message, 2);
+	const size_t profile = wire_begin(message, 2);
+
+	wire_put_bytes(message, 1, STR("\x08\x01\x10\x01"));
+	for (size_t i = 0; i < (size_t)SERVICES * OF_SERVICE; i++) {
+		const size_t sample = wire_begin(message, 2);
+
+		wire_put_uint(message, 1, i + 1);
+		wire_put_uint(message, 2, i / OF_SERVICE + 1);
+		wire_put_uint(message, 4, i);
+		wire_end(message, sample);
+	}
+	wire_end(message, profile);
+	wire_end(message, scope);
+	wire_end(message, resource);
+}
+
+/* Each has room for its part of the dictionary, not for the whole profile's. */
+static void a_profile_of_many_services_takes_no_more_than_one_of_one(void **state)
+{
+	CLEANUP(arena_freep) struct arena *arena = arena_new(4 * MIB, NULL);
+	CLEANUP(strbuf_fini) struct strbuf message;
+	struct otlp_request request;
+	struct error err;
+
+	(void)state;
+	strbuf_init(&message, MIB);
+	put_samples_of_services(&message);
+	put_many_functions(&message);
+	if (decode_1_10(strbuf_view(&message), arena, &request, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_int_equal(request.count, SERVICES);
+	for (size_t i = 0; i < request.count; i++) {
+		const struct profile *profile = &request.profiles[i].input->profile;
+
+		assert_int_equal(profile->sample_count, OF_SERVICE);
+		assert_int_equal(profile->function_count, OF_SERVICE);
+		assert_int_equal(profile->values[OF_SERVICE - 1], (i + 1) * OF_SERVICE - 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -283,6 +376,7 @@ int main(void)
 		cmocka_unit_test(entries_are_used_no_more_often_than_the_bytes_allow),
 		cmocka_unit_test(an_entry_costs_its_bytes_each_time_it_is_read),
 		cmocka_unit_test(keys_of_resources_cost_their_bytes),
+		cmocka_unit_test(a_profile_of_many_services_takes_no_more_than_one_of_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
