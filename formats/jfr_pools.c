@@ -280,7 +280,8 @@ int jfr_pools_read(const struct jfr_chunk *chunk, struct jfr_layouts *layouts, s
 	for (size_t i = 0; i < JFR_POOL_CLASSES; i++)
 		if (!make_index(out, &out->pools[i]))
 			return arena_error(arena, err);
-	return 0;
+	out->texts = arena_array(arena, out->pools[JFR_POOL_STRING].count, sizeof(*out->texts));
+	return out->texts ? 0 : arena_error(arena, err);
 }
 
 uint32_t jfr_pools_find_hashed(const struct jfr_pools *pools, const struct jfr_pool *pool,
@@ -321,28 +322,39 @@ static struct jfr_text text_at(const struct jfr_pools *pools, uint64_t place)
 	return text;
 }
 
-bool jfr_pools_text(const struct jfr_pools *pools, uint64_t place, struct str *out)
+/* Few bytes may ask for one that is long: it is decoded once. */
+static bool pooled_text(const struct jfr_pools *pools, uint64_t key, struct str *out)
 {
-	struct jfr_text text = text_at(pools, place);
+	const uint32_t entry = jfr_pools_find(pools, JFR_POOL_STRING, key);
+	uint64_t slots[JFR_POOL_SLOTS];
+	struct jfr_text text;
 
-	if (text.encoding == JFR_POOLED) {
-		const uint32_t entry = jfr_pools_find(pools, JFR_POOL_STRING, text.key);
-		uint64_t slots[JFR_POOL_SLOTS] = { 0 };
-
-		if (entry != JFR_POOL_NONE)
-			jfr_pools_get(pools, JFR_POOL_STRING, entry, slots);
+	*out = STR("");
+	if (entry == JFR_POOL_NONE)
+		return true;
+	if (!pools->texts[entry].data) {
+		jfr_pools_get(pools, JFR_POOL_STRING, entry, slots);
 		text = text_at(pools, slots[JFR_STRING_TEXT]);
+		if (!jfr_text_decode(&text, pools->arena, &pools->texts[entry]))
+			return false;
 	}
-	return jfr_text_decode(&text, pools->arena, out);
+	*out = pools->texts[entry];
+	return true;
 }
 
-bool jfr_pools_symbol(const struct jfr_pools *pools, uint64_t key, struct str *out)
+bool jfr_pools_text(const struct jfr_pools *pools, uint64_t place, struct str *out)
 {
-	const uint32_t entry = jfr_pools_find(pools, JFR_POOL_SYMBOL, key);
-	uint64_t slots[JFR_POOL_SLOTS] = { 0 };
+	const struct jfr_text text = text_at(pools, place);
 
-	if (entry != JFR_POOL_NONE)
-		jfr_pools_get(pools, JFR_POOL_SYMBOL, entry, slots);
+	return text.encoding == JFR_POOLED ? pooled_text(pools, text.key, out)
+	                                   : jfr_text_decode(&text, pools->arena, out);
+}
+
+bool jfr_pools_symbol(const struct jfr_pools *pools, uint32_t entry, struct str *out)
+{
+	uint64_t slots[JFR_POOL_SLOTS];
+
+	jfr_pools_get(pools, JFR_POOL_SYMBOL, entry, slots);
 	return jfr_pools_text(pools, slots[JFR_SYMBOL_TEXT], out);
 }
 

@@ -3,9 +3,10 @@
  *
  * Shape    one pass over the checkpoint records, from the header's along their chain,
  *          notes where each constant of the classes that matter stands; other classes are
- *          skipped by their fields. Constants are read when they are asked for. Of two
- *          constants with one key the one that was met first counts: the chain leads from
- *          the newest record to older ones.
+ *          skipped by their fields. Constants are read when they are asked for, each time
+ *          from their beginning, which may be long: who is asked often for one keeps what it
+ *          says. Of two constants with one key the one that was met first counts: the chain
+ *          leads from the newest record to older ones.
  * Units    places are bytes from the chunk's beginning.
  * Errors   ERROR_INVALID for records that are cut, do not fit their types, or whose chain
  *          comes back to where it was; arena_error().
@@ -64,6 +65,7 @@ struct jfr_pools {
 	struct arena *arena;
 	uint64_t secret; /* of hashes */
 	struct jfr_pool pools[JFR_POOL_CLASSES];
+	struct str *texts; /* by entry of the strings' pool; no data: not asked for yet */
 	uint32_t frame_layout;
 	bool frames_are_numbers; /* compressed ones, and nothing else */
 };
@@ -96,8 +98,8 @@ void jfr_pools_get(const struct jfr_pools *pools, enum jfr_pool_class class, uin
  */
 bool jfr_pools_text(const struct jfr_pools *pools, uint64_t place, struct str *out);
 
-/* The text of the symbol with a key; empty when there is none. */
-bool jfr_pools_symbol(const struct jfr_pools *pools, uint64_t key, struct str *out);
+/* The text of a symbol. False when the arena is full. */
+bool jfr_pools_symbol(const struct jfr_pools *pools, uint32_t entry, struct str *out);
 
 /* The frames of a stack trace, leaf first: a reader behind their count. */
 struct jfr_reader jfr_pools_frames(const struct jfr_pools *pools, uint32_t trace,

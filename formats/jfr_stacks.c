@@ -1,9 +1,8 @@
 #include "formats/jfr_stacks.h"
 
 #include "base/uuid.h"
-#include "formats/jfr_symbol.h"
 
-/* What methods and traces are before they are asked for. */
+/* What constants are before they are asked for. */
 #define UNSEEN (UINT32_MAX - 1)
 
 #define FRAME_NONE  UINT32_MAX /* of a method that nobody describes */
@@ -15,7 +14,9 @@ int jfr_stacks_init(struct jfr_stacks *stacks, size_t name_bytes, struct arena *
 {
 	const struct uuid random = uuid_random();
 
-	*stacks = (struct jfr_stacks){ .arena = arena, .name_bytes_left = name_bytes };
+	*stacks = (struct jfr_stacks){ .arena = arena,
+		                       .name_bytes_left = name_bytes,
+		                       .name_work_left = name_bytes * JFR_NAMES_WORK };
 	memcpy(&stacks->secret, random.bytes, sizeof(stacks->secret));
 	stacks->known = arena_array_raw(arena, KNOWN_COUNT, sizeof(*stacks->known));
 	if (!stacks->known || !number_map_init(&stacks->frame_ids, arena, 0))
@@ -23,20 +24,29 @@ int jfr_stacks_init(struct jfr_stacks *stacks, size_t name_bytes, struct arena *
 	return 0;
 }
 
+/* A number for each constant of a class. NULL when the arena is full. */
+static uint32_t *make_unseen(const struct jfr_stacks *stacks, enum jfr_pool_class class)
+{
+	const size_t count = stacks->pools->pools[class].count;
+	uint32_t *numbers = arena_array_raw(stacks->arena, count, sizeof(*numbers));
+
+	for (size_t i = 0; numbers && i < count; i++)
+		numbers[i] = UNSEEN;
+	return numbers;
+}
+
 int jfr_stacks_begin(struct jfr_stacks *stacks, const struct jfr_pools *pools, struct error *err)
 {
-	const size_t methods = pools->pools[JFR_POOL_METHOD].count;
-	const size_t traces = pools->pools[JFR_POOL_STACK_TRACE].count;
-
 	stacks->pools = pools;
-	stacks->methods = arena_array_raw(stacks->arena, methods, sizeof(*stacks->methods));
-	stacks->traces = arena_array_raw(stacks->arena, traces, sizeof(*stacks->traces));
-	if (!stacks->methods || !stacks->traces)
+	stacks->symbol_places = make_unseen(stacks, JFR_POOL_SYMBOL);
+	stacks->classes = make_unseen(stacks, JFR_POOL_CLASS);
+	stacks->methods = make_unseen(stacks, JFR_POOL_METHOD);
+	stacks->traces = make_unseen(stacks, JFR_POOL_STACK_TRACE);
+	stacks->symbol_count = 0;
+	if (!stacks->symbol_places || !stacks->classes || !stacks->methods || !stacks->traces ||
+	    !ARENA_GROW(stacks->arena, stacks->symbols, 0, stacks->symbol_capacity))
 		return arena_error(stacks->arena, err);
-	for (size_t i = 0; i < methods; i++)
-		stacks->methods[i] = UNSEEN;
-	for (size_t i = 0; i < traces; i++)
-		stacks->traces[i] = UNSEEN;
+	stacks->symbols[stacks->symbol_count++] = (struct jfr_symbol){ STR(""), STR("") };
 	for (size_t i = 0; i < KNOWN_COUNT; i++)
 		stacks->known[i].frame = UNSEEN;
 	return 0;
@@ -61,9 +71,10 @@ static int make_name(struct jfr_stacks *stacks, const struct jfr_symbol *class,
 	char *text;
 	char *to;
 
-	if (length > stacks->name_bytes_left)
+	if (length > stacks->name_bytes_left || length > stacks->name_work_left)
 		return error_set(err, ERROR_TOO_LARGE,
 		                 "JFR: the functions' names are longer than the recording allows");
+	stacks->name_work_left -= length;
 	text = to = arena_alloc_raw(stacks->arena, length);
 	if (!text)
 		return arena_error(stacks->arena, err);
@@ -105,17 +116,50 @@ static int add_function(struct jfr_stacks *stacks, const struct jfr_symbol *clas
 	return 0;
 }
 
+/* The place among `symbols` of what a key names. */
+static int find_symbol(struct jfr_stacks *stacks, uint64_t key, uint32_t *out, struct error *err)
+{
+	const uint32_t entry = jfr_pools_find(stacks->pools, JFR_POOL_SYMBOL, key);
+	struct str text;
+
+	*out = 0;
+	if (entry == JFR_POOL_NONE)
+		return 0;
+	*out = stacks->symbol_places[entry];
+	if (*out != UNSEEN)
+		return 0;
+	if (!ARENA_GROW(stacks->arena, stacks->symbols, stacks->symbol_count,
+	                stacks->symbol_capacity) ||
+	    !jfr_pools_symbol(stacks->pools, entry, &text))
+		return arena_error(stacks->arena, err);
+	*out = stacks->symbol_places[entry] = (uint32_t)stacks->symbol_count;
+	stacks->symbols[stacks->symbol_count++] = jfr_symbol_clean(text);
+	return 0;
+}
+
+/* The place among `symbols` of a class' name. */
+static int find_class(struct jfr_stacks *stacks, uint32_t class, uint32_t *out, struct error *err)
+{
+	uint64_t slots[JFR_POOL_SLOTS];
+
+	*out = stacks->classes[class];
+	if (*out != UNSEEN)
+		return 0;
+	jfr_pools_get(stacks->pools, JFR_POOL_CLASS, class, slots);
+	if (find_symbol(stacks, slots[JFR_CLASS_NAME], out, err) < 0)
+		return -1;
+	stacks->classes[class] = *out;
+	return 0;
+}
+
 /* The function of a method, or PROFILE_NONE when its class is described nowhere. */
 static int find_function(struct jfr_stacks *stacks, uint32_t method, uint32_t *out,
                          struct error *err)
 {
 	const struct jfr_pools *pools = stacks->pools;
 	uint64_t of_method[JFR_POOL_SLOTS];
-	uint64_t of_class[JFR_POOL_SLOTS];
-	struct jfr_symbol class_symbol;
-	struct jfr_symbol method_symbol;
-	struct str class_name;
-	struct str method_name;
+	uint32_t class_name;
+	uint32_t method_name;
 	uint32_t class;
 
 	*out = PROFILE_NONE;
@@ -123,13 +167,11 @@ static int find_function(struct jfr_stacks *stacks, uint32_t method, uint32_t *o
 	class = jfr_pools_find(pools, JFR_POOL_CLASS, of_method[JFR_METHOD_TYPE]);
 	if (class == JFR_POOL_NONE)
 		return 0;
-	jfr_pools_get(pools, JFR_POOL_CLASS, class, of_class);
-	if (!jfr_pools_symbol(pools, of_class[JFR_CLASS_NAME], &class_name) ||
-	    !jfr_pools_symbol(pools, of_method[JFR_METHOD_NAME], &method_name))
-		return arena_error(stacks->arena, err);
-	class_symbol = jfr_symbol_clean(class_name);
-	method_symbol = jfr_symbol_clean(method_name);
-	return add_function(stacks, &class_symbol, &method_symbol, out, err);
+	if (find_class(stacks, class, &class_name, err) < 0 ||
+	    find_symbol(stacks, of_method[JFR_METHOD_NAME], &method_name, err) < 0)
+		return -1;
+	return add_function(stacks, &stacks->symbols[class_name], &stacks->symbols[method_name],
+	                    out, err);
 }
 
 /* ---- frames ---- */

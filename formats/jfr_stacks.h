@@ -6,7 +6,8 @@
  *          leaf first. A stack trace of a chunk becomes a stack when it is first asked
  *          for; frames whose method or class nobody describes are left out of it.
  * Units    at most JFR_FRAMES_MAX frames; names take at most as many bytes as
- *          jfr_stacks_init() says.
+ *          jfr_stacks_init() says, and JFR_NAMES_WORK times as many are put together of
+ *          class and method, known before or not: each chunk has its own.
  * Errors   ERROR_TOO_LARGE past a limit, arena_error().
  * Threads  none.
  * Source   ingest specification, 3.8
@@ -14,10 +15,13 @@
 #pragma once
 
 #include "formats/jfr_pools.h"
+#include "formats/jfr_symbol.h"
 #include "profile/intern.h"
 #include "profile/number_map.h"
 
 #define JFR_FRAMES_MAX UINT32_C(0x1000000)
+
+#define JFR_NAMES_WORK 8 /* a guess */
 
 #define JFR_STACK_NONE UINT32_MAX
 
@@ -43,6 +47,7 @@ struct jfr_stacks {
 	struct arena *arena;
 	uint64_t secret;
 	size_t name_bytes_left;
+	size_t name_work_left; /* bytes */
 
 	struct intern name_ids;
 	struct str *names; /* by function */
@@ -62,6 +67,11 @@ struct jfr_stacks {
 
 	/* of the chunk that is being read */
 	const struct jfr_pools *pools;
+	struct jfr_symbol *symbols; /* those that names are made of; the first is empty */
+	size_t symbol_count;
+	size_t symbol_capacity;
+	uint32_t *symbol_places;       /* in `symbols`, by entry of the symbols' pool */
+	uint32_t *classes;             /* their names in `symbols`, by entry of the classes' pool */
 	uint32_t *methods;             /* functions, by entry of the methods' pool */
 	uint32_t *traces;              /* stacks, by entry of the stack traces' pool */
 	struct jfr_known_frame *known; /* those met last, by a hash */

@@ -7,6 +7,7 @@
 
 #include "formats/jfr_stacks.h"
 #include "jfr_decoded.h"
+#include "tests/unit/growth.h"
 
 #define ARENA_BYTES ((size_t)64 << 20)
 
@@ -151,6 +152,73 @@ static void names_are_bounded_by_what_the_caller_says(void **state)
 	assert_int_equal(find(fixture, 1), 0);
 }
 
+/* `count` methods of one class and one name, and a trace of each of them. */
+static void write_equal_methods(struct jfr_writer *writer, struct str class, size_t count)
+{
+	jfr_writer_pool(writer, 20, 2);
+	jfr_writer_long(writer, &writer->pools, 1);
+	jfr_writer_str(writer, &writer->pools, class);
+	jfr_writer_long(writer, &writer->pools, 2);
+	jfr_writer_str(writer, &writer->pools, STR("run"));
+	jfr_writer_pool(writer, 21, 1);
+	for (int part = 0; part < 5; part++)
+		jfr_writer_long(writer, &writer->pools, part == 0 || part == 2);
+	jfr_writer_pool(writer, 24, count);
+	for (uint64_t i = 1; i <= count; i++)
+		for (int part = 0; part < 6; part++)
+			jfr_writer_long(writer, &writer->pools,
+			                part == 0   ? i
+			                : part == 1 ? 1
+			                : part == 2 ? 2
+			                            : 0);
+	jfr_writer_pool(writer, 27, count);
+	for (uint64_t i = 1; i <= count; i++)
+		jfr_writer_trace(writer, i, &i, 1);
+}
+
+/* A hundred times "<1,000 bytes>.run", for a caller who allows eight times twelve. */
+static void names_that_are_known_are_bounded_too(void **state)
+{
+	struct fixture *fixture = *state;
+	char name[1000];
+	struct error err = { 0 };
+	uint32_t stack;
+
+	memset(name, 'x', sizeof(name));
+	write_equal_methods(&fixture->writer, str_make(name, sizeof(name)), 100);
+	begin(fixture, (size_t)12 * 1004);
+	for (uint64_t key = 1; key <= 96; key++) /* at lines of their own */
+		assert_int_equal(find(fixture, key), key - 1);
+	assert_int_equal(jfr_stacks_find(&fixture->stacks, 97, &stack, &err), -1);
+	assert_int_equal(err.code, ERROR_TOO_LARGE);
+	assert_int_equal(fixture->stacks.name_ids.count, 1);
+}
+
+/* A class name that is cut short is long to read: "A$$Lambda$1111...". */
+static void name_methods_of_a_class(size_t size)
+{
+	CLEANUP(strbuf_fini) struct strbuf name;
+	void *fixture;
+
+	strbuf_init(&name, size + 16);
+	strbuf_add_text(&name, "A$$Lambda");
+	while (name.length < size)
+		strbuf_add_byte(&name, '1');
+	assert_int_equal(set_up(&fixture), 0);
+	write_equal_methods(&((struct fixture *)fixture)->writer, strbuf_view(&name), size / 16);
+	begin(fixture, size);
+	for (uint64_t key = 1; key <= size / 16; key++)
+		assert_int_equal(find(fixture, key), key - 1);
+	assert_true(str_equals(((struct fixture *)fixture)->stacks.names[0], "A$$Lambda_.run"));
+	assert_int_equal(tear_down(&fixture), 0);
+}
+
+static void names_are_read_once(void **state)
+{
+	(void)state;
+	growth_is_linear(name_methods_of_a_class, 32 << 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +226,9 @@ int main(void)
 		                                tear_down),
 		cmocka_unit_test_setup_teardown(names_are_bounded_by_what_the_caller_says, set_up,
 		                                tear_down),
+		cmocka_unit_test_setup_teardown(names_that_are_known_are_bounded_too, set_up,
+		                                tear_down),
+		cmocka_unit_test(names_are_read_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
