@@ -86,13 +86,6 @@ static int keep(struct jfr_label_map *map, const struct entry *entry, struct err
 	return 0;
 }
 
-static struct str find(const struct jfr_label_map *map, uint64_t number)
-{
-	const uint32_t id = number_map_find(&map->ids, number);
-
-	return id == NUMBER_MAP_NONE ? STR("") : map->items[id];
-}
-
 static int read_field(struct jfr_labels *labels, const struct wire_field *field, struct error *err)
 {
 	struct entry entry;
@@ -129,12 +122,14 @@ int jfr_labels_read(struct str bytes, struct arena *arena, struct jfr_labels *ou
 	return 0;
 }
 
-struct str jfr_labels_string(const struct jfr_labels *labels, uint64_t number)
+uint32_t jfr_labels_string(const struct jfr_labels *labels, uint64_t number)
 {
-	return find(&labels->strings, number);
+	return number_map_find(&labels->strings.ids, number);
 }
 
 struct wire_reader jfr_labels_context(const struct jfr_labels *labels, uint64_t number)
 {
-	return wire_reader(find(&labels->contexts, number));
+	const uint32_t id = number_map_find(&labels->contexts.ids, number);
+
+	return wire_reader(id == NUMBER_MAP_NONE ? STR("") : labels->contexts.items[id]);
 }

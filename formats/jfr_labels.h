@@ -35,8 +35,8 @@ struct jfr_labels {
 int jfr_labels_read(struct str bytes, struct arena *arena, struct jfr_labels *out,
                     struct error *err);
 
-/* The string with a number, or an empty one. */
-struct str jfr_labels_string(const struct jfr_labels *labels, uint64_t number);
+/* The place among strings.items of the string with a number, or NUMBER_MAP_NONE. */
+uint32_t jfr_labels_string(const struct jfr_labels *labels, uint64_t number);
 
 /* The pairs of the context with a number; a reader at its end when there is none. */
 struct wire_reader jfr_labels_context(const struct jfr_labels *labels, uint64_t number);

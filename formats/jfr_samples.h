@@ -3,7 +3,8 @@
  *
  * Shape    a sample for each distinct profile, stack and set of labels, with two sums in
  *          arithmetic modulo 2^64. A set of labels is that of a context, a span and a
- *          span's name; set 0 is that of events that name none.
+ *          span's name; set 0 is that of events that name none. A context is read once,
+ *          however many sets have its labels, and so is each string.
  * Units    at most max_samples a profile (0: no limit); those behind are counted, not
  *          kept. A set has at most JFR_SET_LABELS_MAX labels.
  * Errors   ERROR_TOO_LARGE past the labels' limit, arena_error().
@@ -18,6 +19,7 @@
 
 #define JFR_SET_LABELS_MAX 1000 /* ten times what a sample may have by default */
 #define JFR_SPAN_DIGITS    16
+#define JFR_TEXT_NONE      UINT32_MAX
 
 /* The profiles that a recording can make. */
 enum jfr_profile {
@@ -78,6 +80,7 @@ struct jfr_samples {
 	struct intern text_ids;
 	struct str *texts;
 	size_t text_capacity;
+	uint32_t *string_texts; /* by string of `names`; JFR_TEXT_NONE: not met yet */
 };
 
 int jfr_samples_init(struct jfr_samples *samples, const struct jfr_labels *names,

@@ -22,6 +22,14 @@ static void read_hex(struct arena *arena, const char *hex, struct jfr_labels *ou
 	assert_int_equal(jfr_labels_read(vector_unhex(arena, hex), arena, out, &err), 0);
 }
 
+static void assert_string(const struct jfr_labels *labels, uint64_t number, const char *text)
+{
+	const uint32_t string = jfr_labels_string(labels, number);
+
+	assert_int_not_equal(string, NUMBER_MAP_NONE);
+	assert_true(str_equals(labels->strings.items[string], text));
+}
+
 static void the_vector_names_the_thread_of_context_7(void **state)
 {
 	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_BYTES, NULL);
@@ -34,12 +42,12 @@ static void the_vector_names_the_thread_of_context_7(void **state)
 	read_hex(arena, LABELS_HEX, &labels);
 	pairs = jfr_labels_context(&labels, 7);
 	assert_true(jfr_labels_next(&pairs, &key, &value));
-	assert_true(str_equals(jfr_labels_string(&labels, key), "thread_name"));
-	assert_true(str_equals(jfr_labels_string(&labels, value), "worker-1"));
+	assert_string(&labels, key, "thread_name");
+	assert_string(&labels, value, "worker-1");
 	assert_false(jfr_labels_next(&pairs, &key, &value));
 	pairs = jfr_labels_context(&labels, 8);
 	assert_false(jfr_labels_next(&pairs, &key, &value));
-	assert_int_equal(jfr_labels_string(&labels, 3).length, 0);
+	assert_int_equal(jfr_labels_string(&labels, 3), NUMBER_MAP_NONE);
 }
 
 static void no_part_means_no_labels(void **state)
@@ -65,8 +73,8 @@ static void the_last_of_equal_numbers_counts(void **state)
 	(void)state;
 	read_hex(arena, "12050801120161120508011201621801120e08ffffffffffffffffff01120163",
 	         &labels);
-	assert_true(str_equals(jfr_labels_string(&labels, 1), "b"));
-	assert_true(str_equals(jfr_labels_string(&labels, UINT64_MAX), "c"));
+	assert_string(&labels, 1, "b");
+	assert_string(&labels, UINT64_MAX, "c");
 }
 
 static void what_is_no_snapshot_is_refused(void **state)

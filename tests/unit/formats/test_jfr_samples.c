@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "formats/jfr_samples.h"
+#include "tests/unit/growth.h"
 #include "vectors.h"
 
 #define ARENA_BYTES ((size_t)64 << 20)
@@ -179,6 +180,88 @@ static void labels_of_a_sample_have_a_limit(void **state)
 	assert_non_null(strstr(err.message, "more than 1000 labels"));
 }
 
+static void put_string(struct strbuf *snapshot, uint64_t number, struct str text)
+{
+	const size_t entry = wire_begin(snapshot, 2);
+
+	wire_put_uint(snapshot, 1, number);
+	wire_put_bytes(snapshot, 2, text);
+	wire_end(snapshot, entry);
+}
+
+/* A context of `pairs` labels, all of them with that string as name and value. */
+static void put_context(struct strbuf *snapshot, uint64_t number, size_t pairs, uint64_t string)
+{
+	const size_t entry = wire_begin(snapshot, 1);
+	size_t inner;
+
+	wire_put_uint(snapshot, 1, number);
+	inner = wire_begin(snapshot, 2);
+	for (size_t i = 0; i < pairs; i++) {
+		const size_t label = wire_begin(snapshot, 1);
+
+		wire_put_uint(snapshot, 1, string);
+		wire_put_uint(snapshot, 2, string);
+		wire_end(snapshot, label);
+	}
+	wire_end(snapshot, inner);
+	wire_end(snapshot, entry);
+}
+
+static void read_snapshot(struct fixture *fixture, const struct strbuf *snapshot)
+{
+	struct error err = { 0 };
+
+	fixture->arena = arena_new(ARENA_BYTES, NULL);
+	assert_int_equal(
+		jfr_labels_read(strbuf_view(snapshot), fixture->arena, &fixture->names, &err), 0);
+	assert_int_equal(
+		jfr_samples_init(&fixture->samples, &fixture->names, 0, fixture->arena, &err), 0);
+}
+
+/* Context 1 has labels of strings that nobody knows, for as many spans as it has labels. */
+static void name_a_context_of_many_pairs(size_t count)
+{
+	CLEANUP(strbuf_fini) struct strbuf snapshot;
+	struct fixture fixture;
+
+	strbuf_init(&snapshot, 1 << 20);
+	put_context(&snapshot, 1, count, 99);
+	read_snapshot(&fixture, &snapshot);
+	for (uint64_t i = 1; i <= count; i++)
+		add(&fixture, 1, (struct jfr_context){ .context = 1, .span = i });
+	assert_int_equal(fixture.samples.most_labels, 1);
+	arena_free(fixture.arena);
+}
+
+/* A string of that many bytes, for a context for each eighth of them. */
+static void name_a_long_string(size_t size)
+{
+	CLEANUP(strbuf_fini) struct strbuf snapshot;
+	CLEANUP(strbuf_fini) struct strbuf text;
+	struct fixture fixture;
+
+	strbuf_init(&snapshot, 16 << 20);
+	strbuf_init(&text, size);
+	while (text.length < size)
+		strbuf_add_byte(&text, 'x');
+	put_string(&snapshot, 1, strbuf_view(&text));
+	for (uint64_t i = 1; i <= size / 8; i++)
+		put_context(&snapshot, i, 1, 1);
+	read_snapshot(&fixture, &snapshot);
+	for (uint64_t i = 1; i <= size / 8; i++)
+		add(&fixture, 1, (struct jfr_context){ .context = i });
+	assert_int_equal(fixture.samples.text_ids.count, 1);
+	arena_free(fixture.arena);
+}
+
+static void contexts_and_strings_are_read_once(void **state)
+{
+	(void)state;
+	growth_is_linear(name_a_context_of_many_pairs, 3000);
+	growth_is_linear(name_a_long_string, 64 << 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,6 +270,7 @@ int main(void)
 		cmocka_unit_test(equal_events_are_one_sample),
 		cmocka_unit_test(more_than_the_limit_is_counted_and_not_kept),
 		cmocka_unit_test(labels_of_a_sample_have_a_limit),
+		cmocka_unit_test(contexts_and_strings_are_read_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
