@@ -77,9 +77,9 @@ static void take_head(void *stream)
 	http2_stream_take_head(stream);
 }
 
-static void take_body(void *stream, struct str bytes)
+static bool take_body(void *stream, struct str bytes)
 {
-	http2_stream_take_body(stream, bytes);
+	return http2_stream_take_body(stream, bytes);
 }
 
 static void take_end(void *stream)

@@ -15,6 +15,7 @@
 #define SETTINGS_MAX      32   /* in one frame; the library's default */
 #define ACKS_MAX          1000 /* that wait to be sent; the library's default */
 #define CONTINUATIONS_MAX 8    /* behind one HEADERS, of up to 16 KiB each */
+#define SLICE_BYTES       4096 /* that frames are charged for before they are read */
 
 struct http2_session {
 	nghttp2_session *library;
@@ -26,7 +27,8 @@ struct http2_session {
 	int32_t gap_first; /* those that it left out last: from behind this one ... */
 	int32_t gap_last;  /* ... to before this one */
 	bool has_failed;
-	bool drains; /* a PING asks whether the peer has heard of it */
+	bool has_use; /* the DATA frame that is being read */
+	bool drains;  /* a PING asks whether the peer has heard of it */
 };
 
 static void fail(struct http2_session *session, const char *reason)
@@ -77,9 +79,12 @@ static void check_order(struct http2_session *session, int32_t id)
 
 static int on_begin_frame(nghttp2_session *library, const nghttp2_frame_hd *head, void *context)
 {
+	struct http2_session *session = context;
+
 	(void)library;
+	session->has_use = false;
 	if (head->type == NGHTTP2_HEADERS)
-		check_order(context, head->stream_id);
+		check_order(session, head->stream_id);
 	return 0;
 }
 
@@ -135,33 +140,50 @@ static int on_invalid_header(nghttp2_session *library, const nghttp2_frame *fram
 	return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 }
 
+/* The end of HEADERS or DATA, which are of use to a request that is still read. */
+static void take_part(struct http2_session *session, const nghttp2_frame *frame)
+{
+	const bool ends = frame->hd.flags & NGHTTP2_FLAG_END_STREAM;
+	const bool begins = is_request_head(frame);
+	void *request = request_of(session->library, frame->hd.stream_id);
+
+	if (!request)
+		return;
+	if (begins || ends || session->has_use)
+		http2_toll_return(&session->toll);
+	if (session->has_use)
+		http2_toll_gain(&session->toll);
+	if (begins)
+		session->handlers.head(request);
+	/* it may be gone by now */
+	request = request_of(session->library, frame->hd.stream_id);
+	if (ends && request)
+		session->handlers.end(request);
+}
+
 static int on_frame(nghttp2_session *library, const nghttp2_frame *frame, void *context)
 {
 	struct http2_session *session = context;
-	const bool may_end = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
-	void *request;
 
+	(void)library;
 	session->frames++;
 	if (session->drains && frame->hd.type == NGHTTP2_PING &&
 	    (frame->hd.flags & NGHTTP2_FLAG_ACK))
 		http2_session_stop(session);
-	if (is_request_head(frame) && (request = request_of(library, frame->hd.stream_id)))
-		session->handlers.head(request);
-	if (may_end && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) &&
-	    (request = request_of(library, frame->hd.stream_id)))
-		session->handlers.end(request);
+	if (frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA)
+		take_part(session, frame);
 	return 0;
 }
 
 static int on_data(nghttp2_session *library, uint8_t flags, int32_t id, const uint8_t *data,
                    size_t length, void *context)
 {
-	const struct http2_session *session = context;
+	struct http2_session *session = context;
 	void *request = request_of(library, id);
 
 	(void)flags;
-	if (request)
-		session->handlers.data(request, str_make(data, length));
+	if (request && session->handlers.data(request, str_make(data, length)))
+		session->has_use = true;
 	return 0;
 }
 
@@ -281,7 +303,8 @@ void http2_session_free(struct http2_session *session)
 
 /* ---- bytes ---- */
 
-void http2_session_receive(struct http2_session *session, struct str bytes)
+/* False: what comes behind these bytes is not read any more. */
+static bool receive_slice(struct http2_session *session, struct str bytes)
 {
 	ssize_t taken;
 
@@ -289,7 +312,7 @@ void http2_session_receive(struct http2_session *session, struct str bytes)
 	taken = nghttp2_session_mem_recv(session->library, (const uint8_t *)bytes.data,
 	                                 bytes.length);
 	if (taken >= 0)
-		return;
+		return true;
 	if (taken == NGHTTP2_ERR_FLOODED)
 		fail(session, "too many PING or SETTINGS frames at once");
 	else
@@ -297,6 +320,18 @@ void http2_session_receive(struct http2_session *session, struct str bytes)
 	(void)nghttp2_session_terminate_session(
 		session->library,
 		taken == NGHTTP2_ERR_FLOODED ? NGHTTP2_ENHANCE_YOUR_CALM : NGHTTP2_PROTOCOL_ERROR);
+	return false;
+}
+
+void http2_session_receive(struct http2_session *session, struct str bytes)
+{
+	while (bytes.length > 0) {
+		const struct str slice = str_first(bytes, SLICE_BYTES);
+
+		if (!receive_slice(session, slice))
+			return;
+		bytes = str_skip(bytes, slice.length);
+	}
 }
 
 void http2_session_send(struct http2_session *session, struct strbuf *out, size_t enough)

@@ -39,7 +39,8 @@ struct http2_handlers {
 	/* One of its head: a lower case name, or a pseudo-header with its colon. */
 	void (*field)(void *request, struct str name, struct str value);
 	void (*head)(void *request);
-	void (*data)(void *request, struct str bytes);
+	/* True: it was of use; false: it is thrown away. */
+	bool (*data)(void *request, struct str bytes);
 	void (*end)(void *request);
 	/* Its stream is gone, well or not: nothing of its answer is read any more. */
 	void (*closed)(void *request);

@@ -136,11 +136,13 @@ void http2_stream_take_head(struct http2_stream *stream)
 
 /* ---- the body ---- */
 
-void http2_stream_take_body(struct http2_stream *stream, struct str bytes)
+bool http2_stream_take_body(struct http2_stream *stream, struct str bytes)
 {
-	if (stream->step == HTTP2_BODY &&
-	    !incoming_add(&stream->incoming, bytes.data, bytes.length))
+	if (stream->step != HTTP2_BODY)
+		return false;
+	if (!incoming_add(&stream->incoming, bytes.data, bytes.length))
 		http2_stream_respond(stream);
+	return true;
 }
 
 void http2_stream_take_end(struct http2_stream *stream)

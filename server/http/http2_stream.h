@@ -57,10 +57,13 @@ void http2_stream_begin(struct http2_stream *stream, struct http2_connection *co
 /* Gives back what it had. */
 void http2_stream_end(struct http2_stream *stream);
 
-/* What the session has read. They answer as soon as there is a reason to. */
+/*
+ * What the session has read. They answer as soon as there is a reason to; of an answered
+ * request no bytes are taken.
+ */
 void http2_stream_take_field(struct http2_stream *stream, struct str name, struct str value);
 void http2_stream_take_head(struct http2_stream *stream);
-void http2_stream_take_body(struct http2_stream *stream, struct str bytes);
+bool http2_stream_take_body(struct http2_stream *stream, struct str bytes);
 void http2_stream_take_end(struct http2_stream *stream);
 
 /* Sends the response that is complete. */

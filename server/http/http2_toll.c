@@ -6,13 +6,11 @@
 #include "base/clock.h"
 
 #define PREFACE_BYTES 24
-#define END_STREAM    0x1
 
 enum {
 	FRAME_DATA = 0,
 	FRAME_HEADERS = 1,
 	FRAME_RST_STREAM = 3,
-	FRAME_CONTINUATION = 9,
 };
 
 enum {
@@ -33,6 +31,11 @@ static void gain(struct http2_toll *toll, int64_t frames)
 	toll->left += frames;
 	if (toll->left > HTTP2_TOLL_BURST)
 		toll->left = HTTP2_TOLL_BURST;
+}
+
+void http2_toll_return(struct http2_toll *toll)
+{
+	gain(toll, 1);
 }
 
 void http2_toll_gain(struct http2_toll *toll)
@@ -58,12 +61,14 @@ static bool charge(struct http2_toll *toll, int64_t frames, int64_t now_mono_ns)
 static const char *charge_frame(struct http2_toll *toll, uint8_t type, int64_t now_mono_ns)
 {
 	static const char *const reasons[] = {
-		[FRAME_DATA] = "too many empty DATA frames",
+		[FRAME_DATA] = "too many DATA frames without use",
+		[FRAME_HEADERS] = "too many HEADERS frames without use",
 		[2] = "too many PRIORITY frames",
 		[FRAME_RST_STREAM] = "too many streams were reset",
 		[4] = "too many SETTINGS frames",
 		[6] = "too many PING frames",
 		[8] = "too many WINDOW_UPDATE frames",
+		[9] = "too many CONTINUATION frames",
 	};
 	const char *reason = type < ARRAY_LENGTH(reasons) ? reasons[type] : NULL;
 	const int64_t cost = type == FRAME_RST_STREAM ? HTTP2_TOLL_RESET : 1;
@@ -77,18 +82,10 @@ static const char *take_frame(struct http2_toll *toll, int64_t now_mono_ns)
 {
 	const uint8_t *head = toll->head;
 	const size_t length = (size_t)head[0] << 16 | (size_t)head[1] << 8 | head[2];
-	const uint8_t type = head[3];
-	const uint8_t flags = head[4];
 
 	toll->to_skip = length;
 	toll->head_length = 0;
-	if (type == FRAME_HEADERS || type == FRAME_CONTINUATION)
-		return NULL; /* they have limits of their own */
-	if (type != FRAME_DATA)
-		return charge_frame(toll, type, now_mono_ns);
-	if (length > 0)
-		http2_toll_gain(toll);
-	return length > 0 || (flags & END_STREAM) ? NULL : charge_frame(toll, type, now_mono_ns);
+	return charge_frame(toll, head[3], now_mono_ns);
 }
 
 static size_t at_most(size_t wanted, size_t most)

@@ -334,8 +334,8 @@ class Floods(Served):
     """Each is ended by GOAWAY, long before it is over, and leaves one line in the log."""
     FRAMES = 10 ** 6
 
-    def flood(self, name, make, code=ENHANCE_YOUR_CALM, setup=lambda peer: None):
-        peer = self.peer()
+    def flood(self, name, make, code=ENHANCE_YOUR_CALM, setup=lambda peer: None, **more):
+        peer = self.peer(**more)
         peer.ping()
         setup(peer)
         sent = 0
@@ -369,14 +369,31 @@ class Floods(Served):
         self.flood("rapid reset", lambda i: frame(HEADERS, END_HEADERS, 2 * i + 1, head) + frame(RST_STREAM, 0, 2 * i + 1, struct.pack(">I", CANCEL)))
         pathless = hpack.encode(Http2.fields("GET", "/")[:2])  # resets that the server has to make
         self.flood("made you reset", lambda i: frame(HEADERS, END_HEADERS, 2 * i + 1, pathless), code=PROTOCOL_ERROR)
-        self.assertEqual(self.cut("http2_error"), cut + 7)
+
+        def have_a_stream_reset(peer):
+            stream = peer.begin("POST", "/nothing", end=False)
+            while stream.reset is None:
+                peer.read()
+
+        def answer_a_stream(peer):
+            """It stays: nothing of its answer may be sent."""
+            peer.begin("POST", "/nothing", end=False)
+        useless = frame(DATA, PADDED, 1, b"\0")
+        ping = frame(PING, 0, 0, b"12345678")
+        self.flood("data of a closed stream", lambda i: frame(DATA, 0, 1, b"x") + 2 * ping, setup=have_a_stream_reset)
+        self.flood("padding", lambda i: useless + 2 * ping, setup=open_stream)
+        self.flood("data of an answered stream", lambda i: frame(DATA, 0, 1, b"x") + 2 * ping, setup=answer_a_stream,
+                   settings={INITIAL_WINDOW_SIZE: 0})
+        self.assertEqual(self.cut("http2_error"), cut + 10)
         lines = [line for line in self.log().splitlines() if "HTTP/2" in line]
         self.assertEqual(len(lines), 1, lines)
         self.assertIn("too many", lines[0].lower())
         self.assertLess(self.server.memory("VmRSS") - before, 64 << 20)
 
     def test_a_flood_of_continuations_is_ended(self):
-        peer = self.peer()
+        """At once, not when the head has taken too long."""
+        peer, late = self.peer(), self.cut("header_timeout")
+        peer.ping()
         peer.send(frame(HEADERS, END_STREAM, 1, hpack.encode(peer.fields("GET", "/ready"))))
         try:
             for _ in range(10000):
@@ -384,6 +401,8 @@ class Floods(Served):
         except OSError:
             pass
         peer.read_to_end()
+        self.assertEqual([code for _, code in peer.goaways], [PROTOCOL_ERROR])
+        self.assertEqual(self.cut("header_timeout"), late)
         self.assertEqual(self.server.get("/ready").status, 200)
 
     def test_a_head_that_unpacks_to_megabytes_is_refused(self):

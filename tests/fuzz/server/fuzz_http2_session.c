@@ -89,12 +89,13 @@ static void head(void *context)
 		answer(request);
 }
 
-static void take(void *context, struct str bytes)
+static bool take(void *context, struct str bytes)
 {
 	const struct request *request = context;
 
 	(void)bytes;
 	assert(request->is_open && request->has_head);
+	return !request->is_answered;
 }
 
 static void end(void *context)
