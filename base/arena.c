@@ -343,6 +343,11 @@ size_t arena_used(const struct arena *arena)
 	return arena->used;
 }
 
+size_t arena_taken(const struct arena *arena)
+{
+	return arena->taken;
+}
+
 int arena_error(const struct arena *arena, struct error *err)
 {
 	if (arena->starved)

@@ -66,6 +66,9 @@ struct str arena_printf(struct arena *arena, const char *format, ...)
 bool arena_overflowed(const struct arena *arena);
 size_t arena_used(const struct arena *arena);
 
+/* What its chunks take, with what is not used yet: as its budget has it. */
+size_t arena_taken(const struct arena *arena);
+
 /*
  * Fills *err for an allocation that failed: ERROR_UNAVAILABLE when the budget that
  * all share is used up, ERROR_TOO_LARGE when the request was too large by itself.

@@ -14,12 +14,17 @@ static bool take(struct budget *budget, size_t limit, size_t bytes)
 	return true;
 }
 
+bool budget_count(struct budget *share, size_t bytes)
+{
+	return take(share, share->whole->limit - budget_used(share->whole), bytes);
+}
+
 /* Up to as much as is left of the whole, once it is taken from there too. */
 static bool take_share(struct budget *share, size_t bytes)
 {
 	if (!budget_take(share->whole, bytes))
 		return false;
-	if (take(share, share->whole->limit - budget_used(share->whole), bytes))
+	if (budget_count(share, bytes))
 		return true;
 	budget_give(share->whole, bytes);
 	return false;
@@ -30,12 +35,17 @@ bool budget_take(struct budget *budget, size_t bytes)
 	return budget->whole ? take_share(budget, bytes) : take(budget, budget->limit, bytes);
 }
 
-void budget_give(struct budget *budget, size_t bytes)
+void budget_uncount(struct budget *share, size_t bytes)
 {
-	const size_t before = atomic_fetch_sub_explicit(&budget->used, bytes, memory_order_relaxed);
+	const size_t before = atomic_fetch_sub_explicit(&share->used, bytes, memory_order_relaxed);
 
 	assert(before >= bytes);
 	(void)before;
+}
+
+void budget_give(struct budget *budget, size_t bytes)
+{
+	budget_uncount(budget, bytes);
 	if (budget->whole)
 		budget_give(budget->whole, bytes);
 }

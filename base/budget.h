@@ -42,6 +42,13 @@ bool budget_take(struct budget *budget, size_t bytes);
 
 void budget_give(struct budget *budget, size_t bytes);
 
+/*
+ * The same for bytes that the whole of a share has counted already, since somebody else took
+ * them from there: they count in the share alone.
+ */
+bool budget_count(struct budget *share, size_t bytes);
+void budget_uncount(struct budget *share, size_t bytes);
+
 static inline size_t budget_used(const struct budget *budget)
 {
 	return atomic_load_explicit(&budget->used, memory_order_relaxed);

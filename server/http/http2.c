@@ -18,7 +18,6 @@ struct lane {
 	struct http2_lane shared; /* with its connections */
 	struct http2 *http2;
 	int64_t tick_mono_ns; /* when deadlines were last looked at */
-	bool drains;
 };
 
 struct http2 {
@@ -36,8 +35,6 @@ static void on_arrived(void *context, struct connection *connection)
 	struct lane *lane = context;
 
 	http2_connection_open(&lane->shared, connection);
-	if (lane->drains && lane->shared.first)
-		http2_connection_drain(lane->shared.first);
 }
 
 static void on_finished(void *context, struct exchange *exchange)
@@ -81,8 +78,8 @@ static void run(void *context)
 	for (int i = 0; i < count; i++)
 		http2_connection_step(events[i].data.ptr, events[i].events);
 	tick(lane);
-	if (!lane->drains && atomic_load(&lane->http2->drains)) {
-		lane->drains = true;
+	if (!lane->shared.drains && atomic_load(&lane->http2->drains)) {
+		lane->shared.drains = true;
 		for_all(lane, http2_connection_drain);
 	}
 }

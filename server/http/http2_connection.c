@@ -41,6 +41,7 @@ static void free_stream(struct http2_stream *stream)
 	if (stream->next)
 		stream->next->previous = stream->previous;
 	connection->stream_count--;
+	connection->active_mono_ns = clock_mono_ns();
 	http2_stream_end(stream);
 	free(stream);
 }
@@ -283,6 +284,12 @@ void http2_connection_step(struct http2_connection *connection, uint32_t events)
 	flush(connection);
 }
 
+static void begin_drain(struct http2_connection *connection)
+{
+	connection->drains_mono_ns = clock_mono_ns();
+	http2_session_drain(connection->session);
+}
+
 void http2_connection_open(struct http2_lane *lane, struct connection *connection)
 {
 	static const struct http2_handlers handlers = {
@@ -304,6 +311,8 @@ void http2_connection_open(struct http2_lane *lane, struct connection *connectio
 	budget_init_share(&made->memory, &intake_app(lane->intake)->memory);
 	strbuf_init(&made->out, OUT_MAX);
 	link_connection(made);
+	if (lane->drains)
+		begin_drain(made);
 	if (watch(made, EPOLLIN, EPOLL_CTL_ADD))
 		http2_connection_step(made, 0); /* SETTINGS first */
 	else
@@ -334,21 +343,18 @@ static bool is_past(int64_t start_mono_ns, int64_t timeout_ns, int64_t now_mono_
 }
 
 /* Gives up a stream that took too long. False: the whole connection is of no use. */
-static bool cut_stream(struct http2_connection *connection, struct http2_stream *stream)
+static bool cut_stream(struct http2_connection *connection, struct http2_stream *stream,
+                       int64_t now_mono_ns)
 {
-	static const enum connection_phase phases[HTTP2_STEP_COUNT] = {
-		[HTTP2_HEAD] = CONNECTION_HEAD,
-		[HTTP2_BODY] = CONNECTION_BODY,
-		[HTTP2_WORKING] = CONNECTION_RUNNING,
-		[HTTP2_ANSWERED] = CONNECTION_SENDING,
-	};
-
-	stream->deadline_mono_ns = 0;
-	connections_note_cut(connection->lane->connections, phases[stream->step]);
+	connections_note_cut(connection->lane->connections, http2_stream_phase(stream));
 	log_rarely(LOG_WARN, "an HTTP/2 stream is given up: its peer took too long to %s",
 	           stream->step == HTTP2_ANSWERED ? "read the answer" : "send the request");
 	if (stream->step == HTTP2_HEAD)
 		return false; /* nothing else can come between the frames of a head */
+	if (stream->is_cut)
+		return false; /* a peer that reads so little has not even been told of it */
+	stream->is_cut = true;
+	http2_stream_start_clock(stream, now_mono_ns);
 	http2_session_cancel(connection->session, stream->id);
 	return true;
 }
@@ -361,7 +367,8 @@ static bool check_streams(struct http2_connection *connection, int64_t now_mono_
 		if (is_gone)
 			atomic_store_explicit(&stream->gone, true, memory_order_relaxed);
 		if (!stream->is_closed && stream->deadline_mono_ns > 0 &&
-		    stream->deadline_mono_ns <= now_mono_ns && !cut_stream(connection, stream))
+		    stream->deadline_mono_ns <= now_mono_ns &&
+		    !cut_stream(connection, stream, now_mono_ns))
 			return false;
 	}
 	return true;
@@ -386,22 +393,28 @@ static bool is_stuck(const struct http2_connection *connection, int64_t now_mono
 	return is_stuck;
 }
 
-static void check_idle(struct http2_connection *connection, int64_t now_mono_ns)
+/* Says goodbye to one that has nothing to do. False: it does not even read that. */
+static bool check_idle(struct http2_connection *connection, int64_t now_mono_ns)
 {
 	const struct connections *table = connection->lane->connections;
 
 	if (connection->stream_count > 0 ||
 	    !is_past(connection->active_mono_ns, connections_timeout_ns(table, CONNECTION_IDLE),
 	             now_mono_ns))
-		return;
+		return true;
 	connection->active_mono_ns = now_mono_ns;
 	connections_note_cut(table, CONNECTION_IDLE);
+	if (connection->is_idle)
+		return false;
+	connection->is_idle = true;
 	http2_session_stop(connection->session);
+	return true;
 }
 
 void http2_connection_tick(struct http2_connection *connection, int64_t now_mono_ns)
 {
-	if (is_stuck(connection, now_mono_ns) || !check_streams(connection, now_mono_ns)) {
+	if (is_stuck(connection, now_mono_ns) || !check_streams(connection, now_mono_ns) ||
+	    !check_idle(connection, now_mono_ns)) {
 		end(connection);
 		return;
 	}
@@ -409,14 +422,12 @@ void http2_connection_tick(struct http2_connection *connection, int64_t now_mono
 		connection->drains_mono_ns = 0;
 		http2_session_stop(connection->session);
 	}
-	check_idle(connection, now_mono_ns);
 	flush(connection);
 }
 
 void http2_connection_drain(struct http2_connection *connection)
 {
-	connection->drains_mono_ns = clock_mono_ns();
-	http2_session_drain(connection->session);
+	begin_drain(connection);
 	flush(connection);
 }
 

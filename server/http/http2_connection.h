@@ -6,7 +6,7 @@
  *          KiB, so that many connections share a thread fairly. While a peer does not take
  *          what is sent, nothing more is read from it than a bounded number of frames.
  *          Closed, it lives on until no worker has a request of its.
- * Units    a share of memory.limit holds its bodies and its answers.
+ * Units    a share of memory.limit holds its heads, its bodies and its answers.
  * Threads  its lane's event thread; `memory` also workers.
  * Source   RFC 9113; ingest specification, 5.6
  */
@@ -31,6 +31,7 @@ struct http2_lane {
 	struct event_loop *loop;
 	int epoll_fd;
 	size_t max_streams;             /* a connection may have */
+	bool drains;                    /* connections are to end, those that arrive too */
 	char *bytes;                    /* what was just read: HTTP2_READ_BYTES */
 	struct http2_connection *first; /* those that are open */
 };
@@ -54,6 +55,7 @@ struct http2_connection {
 	int64_t active_mono_ns;      /* when there was something new */
 	int64_t blocked_mono_ns;     /* since when the socket takes nothing; 0: it does */
 	int64_t half_closed_mono_ns; /* since when the peer sends nothing more; 0: it does */
+	bool is_idle;                /* it was said goodbye for that */
 	int64_t drains_mono_ns;      /* since when it is asked to end; 0: not */
 
 	struct http2_connection *previous;

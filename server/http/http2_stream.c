@@ -9,10 +9,10 @@
 #include "server/routes/route.h"
 
 #define FIELD_COST   32 /* bytes that a field counts besides its own; RFC 9113, 6.5.2 */
-#define SHORT_ANSWER ((size_t)4 << 10) /* what tells of a shortage is hardly shorter */
+#define SMALL_HEAD   ((size_t)32 << 10) /* bytes of an arena; most take less */
+#define SHORT_ANSWER ((size_t)4 << 10)  /* what tells of a shortage is hardly shorter */
 
-/* Enters a step, and starts its clock. */
-static void enter(struct http2_stream *stream, enum http2_step step)
+enum connection_phase http2_stream_phase(const struct http2_stream *stream)
 {
 	static const enum connection_phase phases[HTTP2_STEP_COUNT] = {
 		[HTTP2_HEAD] = CONNECTION_HEAD,
@@ -20,11 +20,23 @@ static void enter(struct http2_stream *stream, enum http2_step step)
 		[HTTP2_WORKING] = CONNECTION_RUNNING,
 		[HTTP2_ANSWERED] = CONNECTION_SENDING,
 	};
-	const int64_t timeout_ns =
-		connections_timeout_ns(stream->connection->lane->connections, phases[step]);
 
+	return phases[stream->step];
+}
+
+/* Enters a step, and starts its clock. */
+static void enter(struct http2_stream *stream, enum http2_step step)
+{
 	stream->step = step;
-	stream->deadline_mono_ns = timeout_ns > 0 ? clock_mono_ns() + timeout_ns : 0;
+	http2_stream_start_clock(stream, clock_mono_ns());
+}
+
+void http2_stream_start_clock(struct http2_stream *stream, int64_t now_mono_ns)
+{
+	const int64_t timeout_ns = connections_timeout_ns(stream->connection->lane->connections,
+	                                                  http2_stream_phase(stream));
+
+	stream->deadline_mono_ns = timeout_ns > 0 ? now_mono_ns + timeout_ns : 0;
 }
 
 void http2_stream_begin(struct http2_stream *stream, struct http2_connection *connection,
@@ -44,10 +56,24 @@ void http2_stream_end(struct http2_stream *stream)
 {
 	if (stream->answer_bytes > 0)
 		budget_give(&stream->connection->memory, stream->answer_bytes);
+	budget_uncount(&stream->connection->memory, stream->arena_counted);
 	incoming_end(&stream->incoming);
 }
 
 /* ---- the head ---- */
+
+/* What a large head takes of the arena is its connection's: it may have a hundred of them. */
+static void count_arena(struct http2_stream *stream)
+{
+	const size_t taken = arena_taken(stream->incoming.exchange.arena);
+
+	if (taken <= SMALL_HEAD || taken == stream->arena_counted)
+		return;
+	if (budget_count(&stream->connection->memory, taken - stream->arena_counted))
+		stream->arena_counted = taken;
+	else
+		stream->is_head_lost = stream->is_starved = true;
+}
 
 static void add_header(struct http2_stream *stream, struct str name, struct str value)
 {
@@ -93,6 +119,7 @@ void http2_stream_take_field(struct http2_stream *stream, struct str name, struc
 		take_pseudo_header(stream, name, value);
 	else if (!stream->has_authority || !str_equals(name, "host"))
 		add_header(stream, keep(stream, name), keep(stream, value));
+	count_arena(stream);
 }
 
 static bool refuse_lost_head(struct http2_stream *stream)
@@ -101,7 +128,7 @@ static bool refuse_lost_head(struct http2_stream *stream)
 
 	if (!stream->is_head_lost)
 		return false;
-	if (arena_overflowed(exchange->arena))
+	if (stream->is_starved || arena_overflowed(exchange->arena))
 		incoming_refuse_busy(&stream->incoming, "memory");
 	else
 		dispatch_malformed(exchange, 431, "request header fields too large");

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "server/http/connections.h"
 #include "server/http/http2_session.h"
 #include "server/http/intake.h"
 
@@ -34,6 +35,7 @@ struct http2_stream {
 	int64_t deadline_mono_ns; /* 0: none */
 	_Atomic bool gone;        /* nobody waits for the answer */
 	bool is_closed;           /* the session has forgotten it */
+	bool is_cut;              /* it took too long, and is given up as soon as it can be told */
 
 	struct str target;
 	struct http_header *headers; /* in the arena, as its growing leaves them */
@@ -41,7 +43,9 @@ struct http2_stream {
 	size_t header_capacity;
 	size_t head_bytes;
 	bool has_authority;
-	bool is_head_lost; /* over a limit, or there was no memory for it */
+	bool is_head_lost;    /* over a limit, or there was no memory for it */
+	bool is_starved;      /* its connection has taken its share */
+	size_t arena_counted; /* bytes of the arena, in the connection's budget */
 
 	struct http2_answer answer;
 	size_t answer_bytes; /* that the connection's budget was asked for */
@@ -65,6 +69,12 @@ void http2_stream_take_field(struct http2_stream *stream, struct str name, struc
 void http2_stream_take_head(struct http2_stream *stream);
 bool http2_stream_take_body(struct http2_stream *stream, struct str bytes);
 void http2_stream_take_end(struct http2_stream *stream);
+
+/* What its connection would be in if it were the only one. */
+enum connection_phase http2_stream_phase(const struct http2_stream *stream);
+
+/* Its step may take as long as steps of its kind from now on. */
+void http2_stream_start_clock(struct http2_stream *stream, int64_t now_mono_ns);
 
 /* Sends the response that is complete. */
 void http2_stream_respond(struct http2_stream *stream);

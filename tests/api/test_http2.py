@@ -378,11 +378,10 @@ class Floods(Served):
         def answer_a_stream(peer):
             """It stays: nothing of its answer may be sent."""
             peer.begin("POST", "/nothing", end=False)
-        useless = frame(DATA, PADDED, 1, b"\0")
-        ping = frame(PING, 0, 0, b"12345678")
-        self.flood("data of a closed stream", lambda i: frame(DATA, 0, 1, b"x") + 2 * ping, setup=have_a_stream_reset)
-        self.flood("padding", lambda i: useless + 2 * ping, setup=open_stream)
-        self.flood("data of an answered stream", lambda i: frame(DATA, 0, 1, b"x") + 2 * ping, setup=answer_a_stream,
+        useless = 2 * frame(PRIORITY, 0, 1, struct.pack(">IB", 0, 1))
+        self.flood("data of a closed stream", lambda i: frame(DATA, 0, 1, b"x") + useless, setup=have_a_stream_reset)
+        self.flood("padding", lambda i: frame(DATA, PADDED, 1, b"\0") + useless, setup=open_stream)
+        self.flood("data of an answered stream", lambda i: frame(DATA, 0, 1, b"x") + useless, setup=answer_a_stream,
                    settings={INITIAL_WINDOW_SIZE: 0})
         self.assertEqual(self.cut("http2_error"), cut + 10)
         lines = [line for line in self.log().splitlines() if "HTTP/2" in line]

@@ -105,6 +105,27 @@ static void threads_never_take_more_than_the_limit(void **state)
 	assert_int_equal(budget_used(&budget), 0);
 }
 
+/* What somebody else has taken of the whole counts in a share, once. */
+static void bytes_of_others_count_in_a_share_alone(void **state)
+{
+	struct budget whole;
+	struct budget share;
+
+	(void)state;
+	budget_init(&whole, 100);
+	budget_init_share(&share, &whole);
+	assert_true(budget_take(&whole, 40));
+	assert_true(budget_count(&share, 40));
+	assert_int_equal(budget_used(&whole), 40);
+	assert_false(budget_count(&share, 21)); /* 60 are left of the whole */
+	assert_false(budget_take(&share, 11));  /* 49 would be left, for 51 */
+	assert_true(budget_take(&share, 10));
+	assert_int_equal(budget_used(&whole), 50);
+	budget_uncount(&share, 40);
+	assert_int_equal(budget_used(&share), 10);
+	assert_int_equal(budget_used(&whole), 50);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -112,6 +133,7 @@ int main(void)
 		cmocka_unit_test(sums_that_would_wrap_are_refused),
 		cmocka_unit_test(shares_leave_something),
 		cmocka_unit_test(threads_never_take_more_than_the_limit),
+		cmocka_unit_test(bytes_of_others_count_in_a_share_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
