@@ -285,14 +285,18 @@ static void drain_copy(struct connections *table, int fd)
 {
 	const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	struct epoll_event event = { .events = EPOLLIN | EPOLLRDHUP };
-	const struct connection *connection;
+	struct connection *connection;
 
 	if (copy < 0)
 		return;
 	(void)shutdown(copy, SHUT_WR);
 	connection = connections_open(table, copy, CONNECTION_DRAINING);
 	event.data.u64 = connection_tag(connection);
-	(void)epoll_ctl(table->epoll_fd, EPOLL_CTL_ADD, copy, &event);
+	if (epoll_ctl(table->epoll_fd, EPOLL_CTL_ADD, copy, &event) == 0)
+		return;
+	/* nobody would hear of it any more */
+	connections_close(table, connection);
+	(void)close(copy);
 }
 
 /* With the lock held; it is let go. */

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -61,11 +62,32 @@ static void room_wakes_who_had_none(void **state)
 	(void)close(ends[1]);
 }
 
+/* epoll takes no memory files: of the copy that should be emptied nobody would hear again. */
+static void what_cannot_be_drained_is_closed_at_once(void **state)
+{
+	CLEANUP(connections_freep) struct connections *table = open_table();
+	const int fd = memfd_create("no socket", MFD_CLOEXEC);
+	struct connection *connection;
+	int next;
+
+	(void)state;
+	assert_true(fd >= 0);
+	connection = connections_open(table, fd, CONNECTION_SENDING);
+	connection->drains = true;
+	connections_close(table, connection);
+	assert_int_equal(connections_count(table), 0);
+	next = dup(fd); /* the lowest number that is free */
+	assert_int_equal(next, fd + 1);
+	(void)close(next);
+	(void)close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_wake_stays_until_it_is_taken),
 		cmocka_unit_test(room_wakes_who_had_none),
+		cmocka_unit_test(what_cannot_be_drained_is_closed_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
