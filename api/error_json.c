@@ -34,6 +34,13 @@ int error_connect_status(enum error_code code)
 	return connect_errors[code < ERROR_CODE_COUNT ? code : ERROR_NONE].status;
 }
 
+int error_http_status(const struct http_response *response)
+{
+	if (response->status < 400 && response->failure.code != ERROR_NONE)
+		return error_connect_status(response->failure.code);
+	return response->status;
+}
+
 int error_grpc_status(enum error_code code)
 {
 	return code == ERROR_NONE ? 0

@@ -20,6 +20,12 @@ const char *error_connect_name(enum error_code code);
 int error_connect_status(enum error_code code);
 
 /*
+ * What HTTP would say of a response: protocols that tell of a failure elsewhere have 200
+ * there.
+ */
+int error_http_status(const struct http_response *response);
+
+/*
  * The grpc-status. Trouble with the disk is 14, which senders try again; 8 they do not.
  */
 int error_grpc_status(enum error_code code);

@@ -442,15 +442,15 @@ void grpc_answer(const struct http_request *request, size_t message_limit, struc
                  struct http_response *response)
 {
 	const struct grpc_type *type = type_of(request);
-	struct error failure = response->failure;
+	struct error *failure = &response->failure;
 	bool is_packed = false;
 
-	if (failure.code == ERROR_NONE && response->status != 200)
+	if (failure->code == ERROR_NONE && response->status != 200)
 		return;
 	if (!type) /* one that nobody knows is told so as the plain one is */
 		type = &types[0];
-	if (failure.code == ERROR_NONE)
-		is_packed = frame_message(request, message_limit, &response->body, &failure);
+	if (failure->code == ERROR_NONE)
+		is_packed = frame_message(request, message_limit, &response->body, failure);
 	else
 		strbuf_reset(&response->body);
 
@@ -461,9 +461,9 @@ void grpc_answer(const struct http_request *request, size_t message_limit, struc
 		http_response_header(response, "grpc-encoding", STR("gzip"));
 	http_response_header(response, "grpc-accept-encoding", STR(ENCODINGS));
 	if (type->form == GRPC_PLAIN)
-		add_trailers(&failure, arena, response);
+		add_trailers(failure, arena, response);
 	else
-		add_trailer_frame(&failure, &response->body);
+		add_trailer_frame(failure, &response->body);
 	if (type->form == GRPC_WEB_TEXT)
 		encode_text(&response->body);
 }

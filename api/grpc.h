@@ -40,7 +40,7 @@ void grpc_unknown_path(struct str path, struct http_response *response);
 /*
  * Makes a handler's complete response one of gRPC: 200 with a message, and whatever has a
  * response->failure. Others (405, 415) stay HTTP's. A message over message_limit becomes
- * resource_exhausted.
+ * resource_exhausted, in response->failure, too.
  */
 void grpc_answer(const struct http_request *request, size_t message_limit, struct arena *arena,
                  struct http_response *response);

@@ -240,14 +240,9 @@ void dispatch_count_end(struct exchange *exchange, size_t request_bytes, size_t 
 	const struct str method = method_label(exchange->request.method);
 	const struct str route = route_label(exchange);
 	const int64_t took_ns = clock_mono_ns() - exchange->start_mono_ns;
-	const struct http_response *response = &exchange->response;
 	char status[16];
 
-	/* gRPC says 200 whatever happened */
-	(void)snprintf(status, sizeof(status), "%d",
-	               response->trailer_count > 0 && response->failure.code != ERROR_NONE
-	                       ? error_connect_status(response->failure.code)
-	                       : response->status);
+	(void)snprintf(status, sizeof(status), "%d", error_http_status(&exchange->response));
 	metric_add(METRIC_OF(metrics->inflight, method, route), -1);
 	metric_observe(METRIC_OF(metrics->request_seconds, method, route, str_of(status),
 	                         STR("false")),

@@ -14,14 +14,6 @@
 
 #define JSON_ARENA ((size_t)64 << 10) /* an error's text is short */
 
-/* What HTTP would say: other protocols say 200 and put it elsewhere. */
-static int status_of(const struct http_response *response)
-{
-	if (response->status < 400 && response->failure.code != ERROR_NONE)
-		return error_connect_status(response->failure.code);
-	return response->status;
-}
-
 static void name_sender(const struct exchange *exchange, struct reject *reject)
 {
 	struct sockaddr_storage peer = { 0 };
@@ -90,7 +82,7 @@ static bool keep_tenant(const struct exchange *exchange, struct reject *reject)
 void reject_note(const struct exchange *exchange)
 {
 	const struct http_request *request = &exchange->request;
-	const int status = status_of(&exchange->response);
+	const int status = error_http_status(&exchange->response);
 	const struct str *agent;
 	struct reject reject;
 

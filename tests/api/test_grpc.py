@@ -2,6 +2,7 @@
 """gRPC over HTTP/2 and HTTP/1.1, and gRPC-Web: the same calls as over Connect, byte for byte."""
 import base64
 import gzip
+import re
 import socket
 import struct
 import time
@@ -169,9 +170,17 @@ class Plain(Calls):
         self.assertEqual((answer.grpc[0], messages(answer.body)), (0, [(0, b"\x08\x01")]))
 
     def test_the_metrics_tell_failures(self):
-        self.peer().grpc(PUSH, b"")
-        self.assertRegex(self.server.get("/metrics").text,
-                         r'pyroscope_request_duration_seconds_count\{method="POST",route="push_v1_pusherservice_push",status_code="400"')
+        """In each form, though HTTP says 200."""
+        def count():
+            found = re.search(r'pyroscope_request_duration_seconds_count\{method="POST",route="push_v1_pusherservice_push",status_code="400"[^}]*\} (\d+)',
+                              self.server.get("/metrics").text)
+            return int(found[1]) if found else 0
+        for kind, body in (("application/grpc", framed(b"")), ("application/grpc-web", framed(b"")),
+                           ("application/grpc-web-text", base64.b64encode(framed(b"")))):
+            with self.subTest(kind=kind):
+                before = count()
+                self.assertEqual(self.peer().request("POST", PUSH, body, {"content-type": kind, "te": "trailers"}).status, 200)
+                harness.wait_until(lambda: count() == before + 1, 10, "the request to be counted")
 
 
 class Http11(Calls):

@@ -104,6 +104,23 @@ static void a_plain_error_is_named_by_its_status(void **state)
 	http_response_fini(&response);
 }
 
+static void a_failure_counts_wherever_it_is_told(void **state)
+{
+	const struct error err = { ERROR_NOT_FOUND, "no" };
+	struct http_response response;
+
+	(void)state;
+	http_response_init(&response, 1000);
+	assert_int_equal(error_http_status(&response), 200);
+	error_json_connect(&err, &response);
+	assert_int_equal(error_http_status(&response), 404);
+	response.status = 200; /* as gRPC has it */
+	assert_int_equal(error_http_status(&response), 404);
+	http_response_reset(&response, 415);
+	assert_int_equal(error_http_status(&response), 415);
+	http_response_fini(&response);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -111,6 +128,7 @@ int main(void)
 		cmocka_unit_test(a_connect_error_replaces_what_was_written),
 		cmocka_unit_test(an_empty_message_is_left_out),
 		cmocka_unit_test(a_plain_error_is_named_by_its_status),
+		cmocka_unit_test(a_failure_counts_wherever_it_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -438,6 +438,7 @@ static void an_answer_over_the_limit_is_resource_exhausted(void **state)
 	answer(one);
 	assert_int_equal(one->response.body.length, 0);
 	is_trailer(one, 0, "grpc-status", "8");
+	assert_int_equal(one->response.failure.code, ERROR_TOO_LARGE);
 	end(one);
 }
 
