@@ -77,3 +77,21 @@ int ingest_params_labels(const struct ingest_params *params, struct str metric, 
 	*out = (struct label_set){ labels, count };
 	return 0;
 }
+
+void ingest_params_set_label(struct label_set *set, struct str name, struct str value)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		if (!str_equal(set->labels[i].name, name))
+			continue;
+		set->labels[i].value = value;
+		return;
+	}
+	set->labels[set->count++] = (struct label){ name, value };
+}
+
+void ingest_params_name_app(const struct ingest_params *params, struct str app,
+                            struct label_set *set)
+{
+	if (ingest_params_label(params, "service_name") && !ingest_params_label(params, "app_name"))
+		ingest_params_set_label(set, STR("app_name"), app);
+}

@@ -38,5 +38,18 @@ int ingest_params_parse(struct str query, int64_t now_unix_ns, struct arena *are
 int ingest_params_labels(const struct ingest_params *params, struct str metric, struct str service,
                          struct arena *arena, struct label_set *out, struct error *err);
 
+/*
+ * Gives the set of ingest_params_labels() one label more, in one of its spare places, or in
+ * the place of the sender's: two of a name are refused.
+ */
+void ingest_params_set_label(struct label_set *set, struct str name, struct str value);
+
+/*
+ * The application's name as app_name, when the sender gave the service one of its own and
+ * the application none.
+ */
+void ingest_params_name_app(const struct ingest_params *params, struct str app,
+                            struct label_set *set);
+
 /* The value of a label of the name, or NULL. */
 const struct str *ingest_params_label(const struct ingest_params *params, const char *name);

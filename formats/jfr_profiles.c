@@ -287,17 +287,6 @@ static bool count_bytes(const struct jfr_stacks *stacks, const struct profile *p
 
 /* ---- pairs ---- */
 
-/* What was recorded, and the application's name when the service has one of its own. */
-static void add_labels(const struct pairs *pairs, struct label_set *labels)
-{
-	const struct ingest_params *params = pairs->input->params;
-
-	labels->labels[labels->count++] = (struct label){ STR("jfr_event"), pairs->recording };
-	if (ingest_params_label(params, "service_name"))
-		labels->labels[labels->count++] =
-			(struct label){ STR("app_name"), params->name.app };
-}
-
 static int make_pair(const struct pairs *pairs, enum jfr_profile which, struct str sent,
                      struct ingest_profile *out, struct error *err)
 {
@@ -316,7 +305,8 @@ static int make_pair(const struct pairs *pairs, enum jfr_profile which, struct s
 	if (ingest_params_labels(params, str_of(shapes[which].metric), params->name.app, arena,
 	                         &out->labels, err) < 0)
 		return -1;
-	add_labels(pairs, &out->labels);
+	ingest_params_set_label(&out->labels, STR("jfr_event"), pairs->recording);
+	ingest_params_name_app(params, params->name.app, &out->labels);
 	out->input = made;
 	out->payload = sent;
 	/* Equal bytes that are read otherwise are another profile, not a retry. */

@@ -106,26 +106,6 @@ static bool is_exemplar(const struct ingest_params *params)
 	return id && id->length > 0;
 }
 
-/* The application has two names when the sender gave the service one of its own. */
-static void name_app(const struct ingest_params *params, struct str app, struct label_set *labels)
-{
-	if (ingest_params_label(params, "service_name") && !ingest_params_label(params, "app_name"))
-		labels->labels[labels->count++] = (struct label){ STR("app_name"), app };
-}
-
-static void name_profile(struct str name, struct label_set *labels)
-{
-	if (!name.data)
-		return;
-	for (size_t i = 0; i < labels->count; i++) {
-		if (!str_equals(labels->labels[i].name, "profile_name"))
-			continue;
-		labels->labels[i].value = name;
-		return;
-	}
-	labels->labels[labels->count++] = (struct label){ STR("profile_name"), name };
-}
-
 int text_profiles_reserve(size_t count, const struct format_input *input, struct format_output *out,
                           struct error *err)
 {
@@ -153,8 +133,9 @@ int text_profiles_add(const struct text_profile *profile, const struct format_in
 	    ingest_params_labels(params, str_of(type->metric), type->app, input->arena,
 	                         &made->labels, err) < 0)
 		return -1;
-	name_app(params, type->app, &made->labels);
-	name_profile(profile->name, &made->labels);
+	ingest_params_name_app(params, type->app, &made->labels);
+	if (profile->name.data)
+		ingest_params_set_label(&made->labels, STR("profile_name"), profile->name);
 	pprof->profile.time_unix_ns = params->from_unix_ns;
 	made->input = pprof;
 	made->payload = input->body;

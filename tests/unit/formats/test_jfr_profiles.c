@@ -129,6 +129,29 @@ static void the_size_is_about_that_of_a_pprof(void **state)
 	                message.length - unused + 60);
 }
 
+/* Two labels of a name are refused later on. */
+static void labels_that_the_sender_named_come_once(void **state)
+{
+	static const char *const names[] = { "service_name", "app_name", "jfr_event", "env" };
+	static const char *const values[] = { "front", "own", "itimer", "dev" };
+	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_BYTES, NULL);
+	struct format_output out;
+
+	(void)state;
+	decode(arena,
+	       "name=shop{service_name=front,app_name=own,jfr_event=mine,env=dev}&format=jfr",
+	       &out);
+	for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+		const struct label_set *labels = &out.profiles[0].labels;
+		size_t found = 0;
+
+		for (size_t j = 0; j < labels->count; j++)
+			found += str_equals(labels->labels[j].name, names[i]);
+		assert_int_equal(found, 1);
+		assert_true(str_equals(label_of(&out.profiles[0], names[i]), values[i]));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -136,6 +159,7 @@ int main(void)
 		cmocka_unit_test(an_application_keeps_its_name_beside_a_service),
 		cmocka_unit_test(frames_have_lines_and_a_mapping_of_functions),
 		cmocka_unit_test(the_size_is_about_that_of_a_pprof),
+		cmocka_unit_test(labels_that_the_sender_named_come_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
