@@ -26,23 +26,27 @@ struct ingestion *ingestion_begin(struct exchange *exchange, const char *format,
 		.now_unix_ns = clock_unix_ns(),
 		.answer = answer,
 		.failures = failures,
-		.counts.body_bytes = exchange->request.body.length,
 	};
 	return ingestion;
 }
 
 static void keep_failure(struct ingestion *ingestion, const struct ingestion_failure *failure)
 {
-	/* What sending again may cure decides the answer: a shortage of ours. */
-	const size_t place = failure->err.code == ERROR_UNAVAILABLE ? 0 : ingestion->failure_count;
-	struct ingestion_failure kept = *failure;
+	struct ingestion_failure *failures = ingestion->failures;
+	size_t place = ingestion->failure_count++;
 
+	/* What sending again may cure decides the answer: a shortage of ours comes first. */
+	if (failure->err.code == ERROR_UNAVAILABLE && place > 0) {
+		if (place < INGESTION_FAILURES_KEPT)
+			failures[place] = failures[0];
+		place = 0;
+	}
+	if (place >= INGESTION_FAILURES_KEPT)
+		return;
+	failures[place] = *failure;
 	/* A limit that one profile broke makes a bad argument of it. */
-	if (kept.err.code == ERROR_TOO_LARGE)
-		kept.err.code = ERROR_INVALID;
-	if (place < INGESTION_FAILURES_KEPT)
-		ingestion->failures[place] = kept;
-	ingestion->failure_count++;
+	if (failure->err.code == ERROR_TOO_LARGE)
+		failures[place].err.code = ERROR_INVALID;
 }
 
 void ingestion_refuse(struct ingestion *ingestion, const struct ingestion_failure *failure,
@@ -89,9 +93,6 @@ static int keep_profiles(struct ingestion *ingestion, const struct ingest_result
 		if (!ARENA_GROW(arena, ingestion->profiles, ingestion->count, ingestion->capacity))
 			return arena_error(arena, err);
 		ingestion->profiles[ingestion->count++] = result->profiles[i];
-		ingestion->counts.profiles += result->profiles[i].series_count;
-		ingestion->counts.samples +=
-			result->profiles[i].series_count * result->profiles[i].row_count;
 	}
 	return 0;
 }
@@ -156,7 +157,8 @@ static void committed(struct store_write *write, const struct error *err)
 	struct ingestion *ingestion = write->context;
 	struct exchange *exchange = ingestion->exchange;
 
-	finish(ingestion, err && err->code != ERROR_NONE ? err : NULL);
+	ingestion->is_committed = !err || err->code == ERROR_NONE;
+	finish(ingestion, ingestion->is_committed ? NULL : err);
 	exchange_finish(exchange);
 }
 

@@ -28,13 +28,6 @@ struct ingestion_failure {
 	struct error err;
 };
 
-/* What is counted once the commit has succeeded. */
-struct ingestion_counts {
-	size_t body_bytes;
-	size_t profiles; /* one a series */
-	size_t samples;
-};
-
 struct ingestion {
 	struct exchange *exchange;
 	const struct limits *limits;
@@ -56,7 +49,7 @@ struct ingestion {
 
 	struct ingestion_failure *failures; /* INGESTION_FAILURES_KEPT of them */
 	size_t failure_count;               /* of all */
-	struct ingestion_counts counts;
+	bool is_committed;
 };
 
 /* One profile as it came, for limits and metrics. */

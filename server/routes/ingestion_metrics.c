@@ -61,13 +61,20 @@ void ingestion_metrics_answered(const struct ingestion *ingestion)
 {
 	const struct exchange *exchange = ingestion->exchange;
 	const struct app_metrics *metrics = exchange->app->metrics;
-	const struct ingestion_counts *counts = &ingestion->counts;
 	const struct str format = str_of(ingestion->format);
+	size_t series = 0;
+	size_t samples = 0;
 
 	count_request(exchange, ingestion->format);
-	if (exchange->response.status >= 500)
-		return;
-	metric_add(METRIC_OF(metrics->ingest_bytes, format), (double)counts->body_bytes);
-	metric_add(METRIC_OF(metrics->ingest_profiles, format), (double)counts->profiles);
-	metric_add(METRIC_OF(metrics->ingest_samples, format), (double)counts->samples);
+	for (size_t i = 0; ingestion->is_committed && i < ingestion->count; i++) {
+		const struct series_profile *profile = &ingestion->profiles[i];
+
+		series += profile->series_count;
+		samples += profile->series_count * profile->row_count;
+	}
+	metric_add(METRIC_OF(metrics->ingest_profiles, format), (double)series);
+	metric_add(METRIC_OF(metrics->ingest_samples, format), (double)samples);
+	if (ingestion->is_committed || exchange->response.status < 400)
+		metric_add(METRIC_OF(metrics->ingest_bytes, format),
+		           (double)exchange->request.body.length);
 }

@@ -16,7 +16,10 @@ void ingestion_metrics_received(const struct ingestion *ingestion,
 void ingestion_metrics_discarded(const struct ingestion *ingestion, const char *reason,
                                  size_t bytes);
 
-/* The response stands: the request counts by its status, what it stored by its format. */
+/*
+ * The response stands: the request counts by its status, what was committed by its format,
+ * whatever its sender was told of the rest.
+ */
 void ingestion_metrics_answered(const struct ingestion *ingestion);
 
 /* A write request that was answered before there was an ingestion. */
