@@ -53,6 +53,7 @@ LIBRARIES = [
 SOURCE = re.compile(r"\.(c|h|cc|def)$")
 INCLUDE = re.compile(r'\s*#\s*include\s+[<"]([^>"]+)[>"]')
 README_LINES = 60  # a page
+LISTED = re.compile(r"^test_\w+\.py$|\.bpf\.[ch]$")
 
 # Recorded or foreign bytes, which say what they say; and the lists of forbidden words.
 FOREIGN = ("tests/captures/", "tests/conformance/", "tests/bench/workload/", "tests/data/", "tests/fuzz/corpus/",
@@ -121,6 +122,18 @@ def check_readmes(top, paths):
             yield f"{readme} has {count} lines; a page has {README_LINES}"
 
 
+def check_listed(top, paths):
+    """What a folder's page has a line for: end-to-end tests, and the programs in the kernel with what they include."""
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        readme = f"{folder}/README.md"
+        if readme not in paths or not LISTED.search(name):
+            continue
+        noun = name.split(".")[0]
+        if not any(re.search(rf"`{re.escape(noun)}[`.]", line) for _, line in lines(top, readme)):
+            yield f"{path}: {readme} does not name it"
+
+
 def check_text(top, paths):
     for path in paths:
         if path.startswith(FOREIGN) or not TEXT.search(path):
@@ -165,7 +178,7 @@ def check_tests(top, paths):
             yield f"{path}: no line of {lists} runs it"
 
 
-CHECKS = [check_includes, check_readmes, check_text, check_protos, check_nouns, check_tests]
+CHECKS = [check_includes, check_readmes, check_listed, check_text, check_protos, check_nouns, check_tests]
 
 
 def problems(top):

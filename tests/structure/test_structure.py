@@ -26,6 +26,7 @@ GOOD = {
     "tests/unit/base/CMakeLists.txt": "add_unit_test(a base)\nadd_unit_test(bc base)\n",
     "tests/unit/base/test_a.c": "\n",
     "tests/README.md": "# tests/\n",
+    "tests/clients/README.md": "| `test_bc.py` | clients |\n",
     "tests/captures/body.txt": "/work/app TODO pypi.org\n",
 }
 
@@ -55,6 +56,9 @@ BAD = [
     ("server/http/a.c", "\n", "server/http has no README.md"),
     ("server/query/json.c", "\n", "base/json.c has that name"),
     ("storage/json.c", "\n", "base/json.c has that name"),
+    ("tests/clients/test_c.py", "\n", "tests/clients/test_c.py: tests/clients/README.md does not name it"),
+    ("tests/clients/test_bc.py", "\n", None),
+    ("storage/d.bpf.h", "\n", "storage/d.bpf.h: storage/README.md does not name it"),
     ("proto/d.proto", "  map<string, int64> m = 1;\n", "proto/d.proto:1: a string that is not bytes"),
 ]
 
