@@ -4,7 +4,8 @@
  *
  * Shape    in memory alone, newest first; each tenant has its own, and nobody sees those
  *          of another. A tenant that has REJECTS_PER_TENANT loses its oldest for a new
- *          one; so does everybody together at REJECTS_MAX.
+ *          one; so does everybody together at REJECTS_MAX. Adding one costs its bytes,
+ *          however many there are: threads that move bytes do it.
  * Units    a reject takes some 800 bytes, whatever it was about.
  * Threads  any: a lock guards the list.
  * Source   own API specification

@@ -96,6 +96,77 @@ static void texts_are_cut(void **state)
 	assert_int_equal(REJECT_VIEW(reject.message).length, 0);
 }
 
+/* The same, slowly: all of them in their order. */
+struct model {
+	struct {
+		char tenant;
+		int64_t number;
+	} all[REJECTS_MAX + 1];
+	size_t count;
+};
+
+static void model_remove(struct model *model, size_t at)
+{
+	model->count--;
+	memmove(&model->all[at], &model->all[at + 1], (model->count - at) * sizeof(*model->all));
+}
+
+static void model_add(struct model *model, char tenant, int64_t number)
+{
+	size_t own = 0;
+	size_t first = 0;
+
+	for (size_t i = model->count; i > 0; i--) {
+		if (model->all[i - 1].tenant != tenant)
+			continue;
+		first = i - 1;
+		own++;
+	}
+	if (own == REJECTS_PER_TENANT)
+		model_remove(model, first);
+	else if (model->count == REJECTS_MAX)
+		model_remove(model, 0);
+	model->all[model->count].tenant = tenant;
+	model->all[model->count++].number = number;
+}
+
+static void assert_model(const struct model *model, struct rejects *rejects, char tenant)
+{
+	const char name[] = { tenant, '\0' };
+	int64_t seen[REJECTS_MAX];
+	const size_t count = times(rejects, name, seen);
+	size_t own = 0;
+
+	for (size_t i = model->count; i > 0; i--)
+		if (model->all[i - 1].tenant == tenant) {
+			assert_true(own < count);
+			assert_int_equal(seen[own++], model->all[i - 1].number);
+		}
+	assert_int_equal(own, count);
+}
+
+/* Some tenants are often refused, some seldom, and some not at all for a long time. */
+static void any_order_of_tenants_is_kept_as_a_list_would(void **state)
+{
+	CLEANUP(rejects_freep) struct rejects *rejects = rejects_new();
+	struct model model = { .count = 0 };
+	uint64_t random = 20;
+
+	(void)state;
+	for (int64_t i = 0; i < 20000; i++) {
+		const unsigned few = i / 2000 % 2 == 0 ? 8 : 26;
+		char name[2] = { 0 };
+
+		random = random * UINT64_C(6364136223846793005) + 1;
+		name[0] = (char)('a' + (random >> 33) % few);
+		add(rejects, name, i);
+		model_add(&model, name[0], i);
+		if (i % 500 == 499)
+			for (char tenant = 'a'; tenant <= 'z'; tenant++)
+				assert_model(&model, rejects, tenant);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -103,6 +174,7 @@ int main(void)
 		cmocka_unit_test(one_that_fails_all_the_time_drives_out_nobody_else),
 		cmocka_unit_test(all_together_are_bounded),
 		cmocka_unit_test(texts_are_cut),
+		cmocka_unit_test(any_order_of_tenants_is_kept_as_a_list_would),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
