@@ -7,8 +7,8 @@
 #include "formats/otlp_json_fields.h"
 
 /*
- * Bytes of the message for a byte of text: the most is "-1," as ten bytes. And some for
- * what an empty text would need.
+ * Bytes of the message for a byte of text: the most is "0," as the eight of a fixed64. And
+ * some for what an empty text would need.
  */
 #define GROWTH 4
 

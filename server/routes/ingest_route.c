@@ -91,7 +91,7 @@ static enum exchange_state refuse_decoding(struct exchange *exchange, const stru
 	return EXCHANGE_DONE;
 }
 
-/* The name of a format as content.h has it: lines and groups are both folded stacks. */
+/* The name of a format as content.h has it: groups are folded stacks; lines are their own. */
 static const char *content_format(const struct format *format)
 {
 	return format->family == FORMAT_TEXT && str_equals(str_of(format->name), "groups")
