@@ -66,8 +66,7 @@ static void refuse_method(struct exchange *exchange)
 		return;
 	}
 	http_response_reset(response, 405);
-	if (flags & ROUTE_CONNECT)
-		http_response_header(response, "Allow", STR("POST"));
+	http_response_header(response, "Allow", str_of(exchange->route->method));
 }
 
 static bool refuse_tenant(struct exchange *exchange, const struct error *err)

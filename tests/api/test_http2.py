@@ -14,7 +14,7 @@ import harness
 from http2_client import (ACK, CANCEL, CONTINUATION, DATA, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, GOAWAY, HEADERS, INITIAL_WINDOW_SIZE,
                           MAX_CONCURRENT_STREAMS, MAX_HEADER_LIST_SIZE, NO_ERROR, PADDED, PING, PREFACE, PRIORITY, PROTOCOL_ERROR,
                           REFUSED_STREAM, RST_STREAM, SETTINGS, WINDOW_UPDATE, Closed, Http2, Http2Case, frame, framed)
-from test_grpc import PUSH, TYPE, push_message
+from test_grpc import EXPORT, PUSH, TYPE, push_message
 
 
 def stack_of(size):
@@ -55,6 +55,15 @@ class Requests(Served):
                 for name in ("Content-Type", "Content-Length", "Allow", "Accept-Post", "X-Content-Type-Options"):
                     self.assertEqual(second.header(name.lower()), first.headers.get(name), name)
                 self.assertRegex(second.header("date"), r"^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$")
+
+    def test_a_wrong_method_is_told_the_right_one(self):
+        """RFC 9110, 15.5.6."""
+        for method, path, allowed in (("PUT", "/ready", "GET"), ("GET", "/ingest", "POST"), ("GET", PUSH, "POST"), ("GET", EXPORT, "POST"),
+                                      ("POST", "/pyroscope/render", "GET")):
+            with self.subTest(path=path):
+                answer = self.peer().request(method, path)
+                self.assertEqual((answer.status, answer.header("allow")), (405, allowed))
+                self.assertEqual(self.server.request(method, path).headers["Allow"], allowed)
 
     def test_head_has_the_length_and_no_body(self):
         answer = self.peer().request("HEAD", "/metrics")
