@@ -81,18 +81,6 @@ static bool find_codec(const struct http_request *request, struct connect_call *
 	return true;
 }
 
-static int check_encoding(const struct http_request *request, bool *out_gzip, struct error *err)
-{
-	const struct str *encoding = http_request_header(request, "Content-Encoding");
-
-	*out_gzip = encoding && str_equals(*encoding, "gzip");
-	if (!encoding || *out_gzip || encoding->length == 0 || str_equals(*encoding, "identity"))
-		return 0;
-	return error_set(err, ERROR_UNIMPLEMENTED,
-	                 "unknown compression \"%.*s\": supported encodings are gzip",
-	                 STR_ARGS(str_first(*encoding, 64)));
-}
-
 static int check_version(const struct http_request *request, struct error *err)
 {
 	const struct str *version = http_request_header(request, "Connect-Protocol-Version");
@@ -129,13 +117,14 @@ static int too_large(size_t size, size_t limit, struct error *err)
 	                 size, limit);
 }
 
-static int read_message(const struct http_request *request, bool gzip, size_t message_limit,
-                        struct arena *arena, struct connect_call *call, struct error *err)
+static int read_message(const struct http_request *request, enum http_coding coding,
+                        size_t message_limit, struct arena *arena, struct connect_call *call,
+                        struct error *err)
 {
 	if (request->body.length > message_limit)
 		return too_large(request->body.length, message_limit, err);
 	call->message = request->body;
-	if (gzip && request->body.length > 0 &&
+	if (coding == HTTP_GZIP && request->body.length > 0 &&
 	    gzip_inflate(request->body, message_limit, arena, &call->message, err) < 0)
 		return error_context(err, "decompress");
 	if (call->codec == CONNECT_JSON && call->message.length == 0)
@@ -149,7 +138,7 @@ bool connect_accept(const struct http_request *request, size_t message_limit, st
                     struct connect_call *call, struct http_response *response)
 {
 	struct error err = { 0 };
-	bool gzip;
+	enum http_coding coding;
 
 	*call = (struct connect_call){ 0 };
 	if (!str_equals(request->method, "POST")) {
@@ -161,13 +150,14 @@ bool connect_accept(const struct http_request *request, size_t message_limit, st
 		return false;
 	}
 	call->utf8_label_names = http_accepts_utf8_label_names(request);
-	if (check_encoding(request, &gzip, &err) < 0 || check_version(request, &err) < 0 ||
+	if (http_read_coding(request, "Content-Encoding", &coding, &err) < 0 ||
+	    check_version(request, &err) < 0 ||
 	    read_timeout(request, &call->timeout_ns, &err) < 0 ||
-	    read_message(request, gzip, message_limit, arena, call, &err) < 0) {
+	    read_message(request, coding, message_limit, arena, call, &err) < 0) {
 		connect_fail(&err, response);
 		return false;
 	}
-	call->gzip_answer = gzip || http_lists_gzip(request);
+	call->gzip_answer = coding == HTTP_GZIP || http_lists_gzip(request);
 	return true;
 }
 

@@ -106,18 +106,6 @@ static int read_timeout(const struct http_request *request, int64_t *out_ns, str
 	return 0;
 }
 
-static int check_encoding(const struct http_request *request, bool *out_gzip, struct error *err)
-{
-	const struct str *encoding = http_request_header(request, "grpc-encoding");
-
-	*out_gzip = encoding && str_equals(*encoding, "gzip");
-	if (!encoding || *out_gzip || encoding->length == 0 || str_equals(*encoding, "identity"))
-		return 0;
-	return error_set(err, ERROR_UNIMPLEMENTED,
-	                 "unknown compression \"%.*s\": supported encodings are gzip",
-	                 STR_ARGS(str_first(*encoding, 64)));
-}
-
 int grpc_too_large(uint64_t size, size_t limit, struct error *err)
 {
 	return error_set(err, ERROR_TOO_LARGE,
@@ -211,16 +199,17 @@ static int take_frame(struct str *rest, size_t limit, struct frame *out, struct 
 	return 0;
 }
 
-static int unpack(const struct frame *frame, bool gzip, size_t limit, struct arena *arena,
-                  struct str *out, struct error *err)
+static int unpack(const struct frame *frame, enum http_coding coding, size_t limit,
+                  struct arena *arena, struct str *out, struct error *err)
 {
 	if (frame->flags & ~(unsigned)FLAG_COMPRESSED)
 		return error_set(err, ERROR_INVALID, "protocol error: invalid frame flags %u",
 		                 frame->flags);
 	*out = frame->message;
-	if (!(frame->flags & FLAG_COMPRESSED) || (gzip && frame->message.length == 0))
+	if (!(frame->flags & FLAG_COMPRESSED) ||
+	    (coding == HTTP_GZIP && frame->message.length == 0))
 		return 0;
-	if (!gzip)
+	if (coding != HTTP_GZIP)
 		return error_set(err, ERROR_INVALID,
 		                 "protocol error: a compressed message without grpc-encoding");
 	if (gzip_inflate(frame->message, limit, arena, out, err) == 0)
@@ -233,8 +222,8 @@ static int unpack(const struct frame *frame, bool gzip, size_t limit, struct are
 }
 
 /* The one message of a unary call. */
-static int read_message(const struct grpc_type *type, struct str body, bool gzip, size_t limit,
-                        struct arena *arena, struct str *out, struct error *err)
+static int read_message(const struct grpc_type *type, struct str body, enum http_coding coding,
+                        size_t limit, struct arena *arena, struct str *out, struct error *err)
 {
 	struct frame frame = { 0 };
 	struct frame more = { 0 };
@@ -244,7 +233,7 @@ static int read_message(const struct grpc_type *type, struct str body, bool gzip
 	if (body.length == 0)
 		return error_set(err, ERROR_INVALID, "unary request has zero messages");
 	if (take_frame(&body, limit, &frame, err) < 0 ||
-	    unpack(&frame, gzip, limit, arena, out, err) < 0)
+	    unpack(&frame, coding, limit, arena, out, err) < 0)
 		return -1;
 	if (body.length == 0)
 		return 0;
@@ -260,7 +249,7 @@ bool grpc_accept(const struct http_request *request, size_t message_limit, struc
 {
 	const struct grpc_type *type = type_of(request);
 	struct error err = { 0 };
-	bool gzip;
+	enum http_coding coding;
 
 	*call = (struct connect_call){ 0 };
 	if (!str_equals(request->method, "POST")) {
@@ -271,9 +260,9 @@ bool grpc_accept(const struct http_request *request, size_t message_limit, struc
 	call->codec = type->codec;
 	call->content_type = str_of(type->name);
 	call->utf8_label_names = http_accepts_utf8_label_names(request);
-	if (check_encoding(request, &gzip, &err) < 0 ||
+	if (http_read_coding(request, "grpc-encoding", &coding, &err) < 0 ||
 	    read_timeout(request, &call->timeout_ns, &err) < 0 ||
-	    read_message(type, request->body, gzip, message_limit, arena, &call->message, &err) <
+	    read_message(type, request->body, coding, message_limit, arena, &call->message, &err) <
 	            0) {
 		connect_fail(&err, response);
 		return false;

@@ -136,6 +136,19 @@ bool http_lists_gzip(const struct http_request *request)
 	return false;
 }
 
+int http_read_coding(const struct http_request *request, const char *header, enum http_coding *out,
+                     struct error *err)
+{
+	const struct str *sent = http_request_header(request, header);
+
+	*out = sent && str_equals(*sent, "gzip") ? HTTP_GZIP : HTTP_IDENTITY;
+	if (!sent || *out == HTTP_GZIP || sent->length == 0 || str_equals(*sent, "identity"))
+		return 0;
+	return error_set(err, ERROR_UNIMPLEMENTED,
+	                 "unknown compression \"%.*s\": supported encodings are gzip",
+	                 STR_ARGS(str_first(*sent, 64)));
+}
+
 void http_response_gzip(struct http_response *response)
 {
 	struct strbuf packed;

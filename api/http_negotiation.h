@@ -30,5 +30,15 @@ bool http_lists_gzip(const struct http_request *request);
  */
 void http_compress_response(const struct http_request *request, struct http_response *response);
 
+/* How a message came. */
+enum http_coding {
+	HTTP_IDENTITY,
+	HTTP_GZIP,
+};
+
+/* What a call's header says; ERROR_UNIMPLEMENTED, with what there is, for any other. */
+int http_read_coding(const struct http_request *request, const char *header, enum http_coding *out,
+                     struct error *err);
+
 /* Replaces the body by its gzip form and says so. An overflow stays with the body. */
 void http_response_gzip(struct http_response *response);
