@@ -27,47 +27,51 @@ static int add_sample_type(struct otlp_profile *profile, struct str bytes, struc
 	return read_value_type(bytes, &profile->sample_types[profile->sample_type_count++], err);
 }
 
-static int take_message(struct otlp_profile *profile, unsigned meaning, struct str bytes,
-                        struct error *err)
+/* What fields are written as; of others both are right. */
+enum field_form {
+	ANY_FORM,
+	A_MESSAGE,
+	A_NUMBER,
+};
+
+static const uint8_t forms[] = {
+	[OTLP_PROFILE_OTHER] = ANY_FORM,        [OTLP_PROFILE_LOCATION_INDICES] = ANY_FORM,
+	[OTLP_PROFILE_SAMPLE_TYPE] = A_MESSAGE, [OTLP_PROFILE_SAMPLE_TYPES] = A_MESSAGE,
+	[OTLP_PROFILE_PERIOD_TYPE] = A_MESSAGE, [OTLP_PROFILE_SAMPLE] = A_MESSAGE,
+	[OTLP_PROFILE_TIME] = A_NUMBER,         [OTLP_PROFILE_DURATION] = A_NUMBER,
+	[OTLP_PROFILE_PERIOD] = A_NUMBER,
+};
+
+static int take_field(struct otlp_profile *profile, unsigned meaning,
+                      const struct wire_field *field, struct error *err)
 {
+	const enum field_form form = field->type == WIRE_BYTES ? A_MESSAGE : A_NUMBER;
+
+	if (forms[meaning] != ANY_FORM && forms[meaning] != form)
+		return otlp_malformed(err, "Profile");
 	switch (meaning) {
 	case OTLP_PROFILE_SAMPLE_TYPE:
 		profile->sample_type_count = 1;
-		return read_value_type(bytes, &profile->sample_types[0], err);
+		return read_value_type(field->bytes, &profile->sample_types[0], err);
 	case OTLP_PROFILE_SAMPLE_TYPES:
-		return add_sample_type(profile, bytes, err);
+		return add_sample_type(profile, field->bytes, err);
 	case OTLP_PROFILE_PERIOD_TYPE:
 		profile->has_period_type = true;
-		return read_value_type(bytes, &profile->period_type, err);
+		return read_value_type(field->bytes, &profile->period_type, err);
 	case OTLP_PROFILE_SAMPLE:
 		profile->sample_count++;
 		return 0;
-	case OTLP_PROFILE_LOCATION_INDICES:
-	case OTLP_PROFILE_OTHER:
-		return 0;
-	default:
-		return otlp_malformed(err, "Profile");
-	}
-}
-
-static int take_number(struct otlp_profile *profile, unsigned meaning, uint64_t number,
-                       struct error *err)
-{
-	switch (meaning) {
 	case OTLP_PROFILE_TIME:
-		profile->time = number;
+		profile->time = field->value;
 		return 0;
 	case OTLP_PROFILE_DURATION:
-		profile->duration = number;
+		profile->duration = field->value;
 		return 0;
 	case OTLP_PROFILE_PERIOD:
-		profile->period = (int64_t)number;
-		return 0;
-	case OTLP_PROFILE_LOCATION_INDICES:
-	case OTLP_PROFILE_OTHER:
+		profile->period = (int64_t)field->value;
 		return 0;
 	default:
-		return otlp_malformed(err, "Profile");
+		return 0;
 	}
 }
 
@@ -93,8 +97,7 @@ int otlp_profile_read(const struct otlp_layout *layout, struct str message,
 
 		if (meaning == OTLP_PROFILE_LOCATION_INDICES)
 			note_indices(out, start, reader.at);
-		if (field.type == WIRE_BYTES ? take_message(out, meaning, field.bytes, err) < 0
-		                             : take_number(out, meaning, field.value, err) < 0)
+		if (take_field(out, meaning, &field, err) < 0)
 			return -1;
 	}
 	return more < 0 ? otlp_malformed(err, "Profile") : 0;

@@ -59,8 +59,10 @@ static void nested_values_are_no_labels_and_cost_nothing(void **state)
 	CLEANUP(strbuf_fini) struct strbuf message;
 	CLEANUP(strbuf_fini) struct strbuf attribute;
 	struct otlp_request request;
+	CLEANUP(strbuf_fini) struct strbuf text;
 	struct error err;
 	size_t resource;
+	size_t used;
 
 	(void)state;
 	(void)make_request(&(struct sent){ MALLOC, .samples = { "0801220101" } }, &message, arena);
@@ -80,8 +82,13 @@ static void nested_values_are_no_labels_and_cost_nothing(void **state)
 		wire_put_bytes(&message, 1, strbuf_view(&attribute));
 		wire_end(&message, outer);
 	}
+	used = arena_used(arena);
 	assert_int_equal(decode(strbuf_view(&message), arena, &request, &err), 0);
 	assert_int_equal(request.count, 1);
+	assert_true(arena_used(arena) - used < 8192);
+	strbuf_init(&text, TEXT_MAX);
+	describe(&request, &text);
+	assert_string_equal(text.data, "gpu:malloc:bytes:gpu:bytes" UNKNOWN "\na; 1");
 }
 
 static void four_mebibytes_of_empty_samples_are_bounded(void **state)
