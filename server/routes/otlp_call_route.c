@@ -13,8 +13,6 @@
 #include "server/routes/rpc.h"
 #include "server/tenant.h"
 
-#define FORMAT "otlp"
-
 /* As a Connect answer, which is made one of gRPC when it is sent. */
 static void answer(struct exchange *exchange, enum error_code code, struct str message)
 {
@@ -30,13 +28,6 @@ static void answer(struct exchange *exchange, enum error_code code, struct str m
 	http_response_reset(response, 200);
 	if (str_ends_with(type, STR("json"))) /* an empty message has no bytes else */
 		strbuf_add_text(&response->body, "{}");
-}
-
-static struct str version_of(const struct exchange *exchange)
-{
-	const struct str *version = http_request_header(&exchange->request, OTLP_VERSION_HEADER);
-
-	return version ? str_trim(*version) : STR("");
 }
 
 static enum exchange_state serve_plain(struct exchange *exchange)
@@ -56,14 +47,14 @@ enum exchange_state serve_otlp_call(struct exchange *exchange)
 	if (!grpc_is_known(&exchange->request))
 		return serve_plain(exchange);
 	if (!rpc_accept(exchange, &call)) {
-		ingestion_metrics_refused(exchange, FORMAT);
+		ingestion_metrics_refused(exchange, OTLP_FORMAT);
 		return EXCHANGE_DONE;
 	}
 	return otlp_export(exchange, &(struct otlp_export){
 					     .message = call.message,
 					     .encoding = call.codec == CONNECT_JSON ? OTLP_JSON
 	                                                                            : OTLP_PROTOBUF,
-					     .version = version_of(exchange),
+					     .version = otlp_export_version(exchange),
 					     .answer = answer,
 				     });
 }

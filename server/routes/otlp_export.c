@@ -8,7 +8,6 @@
 #include "server/routes/ingestion.h"
 #include "server/routes/ingestion_metrics.h"
 
-#define FORMAT      "otlp"
 #define MESSAGE_MAX 4096 /* bytes of an error's message */
 
 /* What OTLP_VERSION_HEADER says of layouts that are 1.10 or later. */
@@ -18,7 +17,7 @@ static enum exchange_state refuse(struct exchange *exchange, const struct otlp_e
                                   const struct error *err)
 {
 	request->answer(exchange, err->code, str_of(err->message));
-	ingestion_metrics_refused(exchange, FORMAT);
+	ingestion_metrics_refused(exchange, OTLP_FORMAT);
 	return EXCHANGE_DONE;
 }
 
@@ -80,7 +79,7 @@ static void answer(struct ingestion *ingestion, const struct error *err)
 static enum exchange_state store(struct exchange *exchange, const struct otlp_export *request,
                                  const struct otlp_request *decoded)
 {
-	struct ingestion *ingestion = ingestion_begin(exchange, FORMAT, answer);
+	struct ingestion *ingestion = ingestion_begin(exchange, OTLP_FORMAT, answer);
 	struct otlp_export *kept = arena_alloc(exchange->arena, sizeof(*kept));
 	struct error err = { 0 };
 
@@ -98,6 +97,13 @@ static enum exchange_state store(struct exchange *exchange, const struct otlp_ex
 				      .sent_bytes = decoded->profiles[i].input->encoded_bytes,
 			      });
 	return ingestion_end(ingestion);
+}
+
+struct str otlp_export_version(const struct exchange *exchange)
+{
+	const struct str *version = http_request_header(&exchange->request, OTLP_VERSION_HEADER);
+
+	return version ? str_trim(*version) : STR("");
 }
 
 enum exchange_state otlp_export(struct exchange *exchange, const struct otlp_export *request)

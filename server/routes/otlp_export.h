@@ -18,6 +18,9 @@
 /* The header, and gRPC metadata, by which newer exporters tell the layout they send. */
 #define OTLP_VERSION_HEADER "otlp-profiles-development-version"
 
+/* As the metrics have it. */
+#define OTLP_FORMAT "otlp"
+
 enum otlp_encoding {
 	OTLP_PROTOBUF,
 	OTLP_JSON,
@@ -35,6 +38,9 @@ struct otlp_export {
 	 */
 	void (*answer)(struct exchange *exchange, enum error_code code, struct str message);
 };
+
+/* The value of OTLP_VERSION_HEADER, or an empty text. */
+struct str otlp_export_version(const struct exchange *exchange);
 
 /* What it returns is what the handler returns. */
 enum exchange_state otlp_export(struct exchange *exchange, const struct otlp_export *request);

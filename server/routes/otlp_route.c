@@ -31,7 +31,7 @@ static enum exchange_state refuse_early(struct exchange *exchange, int status,
                                         const struct error *err)
 {
 	refuse(exchange, status, str_of(err->message));
-	ingestion_metrics_refused(exchange, "otlp");
+	ingestion_metrics_refused(exchange, OTLP_FORMAT);
 	return EXCHANGE_DONE;
 }
 
@@ -116,9 +116,7 @@ enum exchange_state serve_otlp(struct exchange *exchange)
 	const size_t configured = limits_get(exchange->app)->ingestion_body_bytes;
 	const size_t limit = configured ? configured : exchange->app->memory.limit;
 	const struct str type = http_request_media_type(&exchange->request);
-	const struct str *version = http_request_header(&exchange->request, OTLP_VERSION_HEADER);
-	struct otlp_export request = { .version = version ? str_trim(*version) : STR(""),
-		                       .answer = answer };
+	struct otlp_export request = { .version = otlp_export_version(exchange), .answer = answer };
 	struct error err = { 0 };
 
 	if (!read_encoding(type, &request.encoding)) {
