@@ -1,12 +1,9 @@
 /*
  * Profiles and their samples: each profile's group is there and its totals are the sums of
- * its samples, each body decodes in all columns and names stacks that are there, and each
- * body belongs to one profile.
+ * its samples, each body decodes in all columns and names stacks that are there.
  */
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "base/mem.h"
 #include "storage/byte_cursor.h"
 #include "storage/care/window_checker.h"
 #include "storage/page.h"
@@ -156,17 +153,6 @@ static void check_columns(const struct row *row)
 		TELL(row, "its origin has %zu bytes", origin);
 }
 
-static void note_sample(struct window_checker *checker, int64_t sample)
-{
-	if (checker->sample_count == checker->sample_capacity) {
-		checker->sample_capacity = checker->sample_capacity ? checker->sample_capacity * 2
-		                                                    : 1024;
-		checker->samples = mem_resize(checker->samples, checker->sample_capacity,
-		                              sizeof(*checker->samples));
-	}
-	checker->samples[checker->sample_count++] = sample;
-}
-
 static void check_profile(struct window_checker *checker, struct statement *from)
 {
 	const int64_t group = statement_int(from, COLUMN_GROUP);
@@ -182,7 +168,7 @@ static void check_profile(struct window_checker *checker, struct statement *from
 	               (long long)statement_int(from, COLUMN_SEQ));
 	(void)snprintf(row.sample, sizeof(row.sample), "%lld", (long long)sample);
 	checker->counts->profiles++;
-	note_sample(checker, sample);
+	id_owners_note(&checker->samples, sample);
 	check_columns(&row);
 	check_body(&row);
 }
@@ -196,57 +182,5 @@ int profile_check(struct window_checker *checker, struct error *err)
 		while ((more = statement_step(rows, err)) > 0)
 			check_profile(checker, rows);
 	checker->lacks_profiles = more < 0;
-	return more;
-}
-
-/* ---- what no profile has ---- */
-
-static int by_number(const void *left, const void *right)
-{
-	const int64_t a = *(const int64_t *)left;
-	const int64_t b = *(const int64_t *)right;
-
-	return (a > b) - (a < b);
-}
-
-/* The sorted samples: one that stands there twice has two profiles. */
-static void check_shared(struct window_checker *checker)
-{
-	for (size_t i = 1; i < checker->sample_count; i++) {
-		char where[32];
-
-		if (checker->samples[i] != checker->samples[i - 1])
-			continue;
-		(void)snprintf(where, sizeof(where), "%lld", (long long)checker->samples[i]);
-		window_checker_tell(checker, "sample", where, "belongs to two profiles");
-	}
-}
-
-int sample_check(struct window_checker *checker, struct error *err)
-{
-	CLEANUP(statement_freep) struct statement *rows = NULL;
-	size_t at = 0;
-	int more;
-
-	if (checker->lacks_profiles)
-		return 0;
-	if (checker->sample_count > 1)
-		qsort(checker->samples, checker->sample_count, sizeof(*checker->samples),
-		      by_number);
-	check_shared(checker);
-	if (database_prepare(checker->database, "SELECT id FROM sample ORDER BY id", &rows, err) <
-	    0)
-		return -1;
-	while ((more = statement_step(rows, err)) > 0) {
-		const int64_t id = statement_int(rows, 0);
-		char where[32];
-
-		while (at < checker->sample_count && checker->samples[at] < id)
-			at++;
-		if (at < checker->sample_count && checker->samples[at] == id)
-			continue;
-		(void)snprintf(where, sizeof(where), "%lld", (long long)id);
-		window_checker_tell(checker, "sample", where, "belongs to no profile");
-	}
 	return more;
 }

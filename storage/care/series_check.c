@@ -89,8 +89,10 @@ static bool check_id(struct window_checker *checker, const struct series_table *
 	if (id > *next)
 		window_checker_tell(checker, table->table, where, "%lld before it are missing",
 		                    (long long)(id - *next));
-	for (; *next < id; ++*next)
+	for (; *next < id; ++*next) {
 		table->stand_in(checker->series);
+		checker->lost_series = true;
+	}
 	return true;
 }
 
@@ -108,6 +110,7 @@ static void check_row(struct window_checker *checker, const struct series_table 
 	if (table->decode(checker->series, statement_bytes(rows, 1), &err) < 0) {
 		window_checker_tell(checker, table->table, where, "%s", err.message);
 		table->stand_in(checker->series);
+		checker->lost_series = true;
 	} else if (!table->is_stand_in(checker->series, *next)) {
 		(void)id_map_add(seen, table->identity(checker->series, *next), &is_new);
 	}

@@ -126,10 +126,11 @@ struct check {
 
 /* In this order: each may refer to what those before it have read. */
 static const struct check window_checks[] = {
-	{ "sqlite", check_structure },   { "meta", check_meta },
-	{ "page", symbol_check },        { "series", series_check },
-	{ "series_group", group_check }, { "profile", profile_check },
-	{ "sample", sample_check },
+	{ "sqlite", check_structure },      { "meta", check_meta },
+	{ "page", symbol_check },           { "series", series_check },
+	{ "series_group", group_check },    { "profile", profile_check },
+	{ "block", block_check },           { "sample", sample_check },
+	{ "block_page", block_page_check },
 };
 
 static const struct check settings_checks[] = {
@@ -179,7 +180,8 @@ static int run(struct database *database, const struct window_check_options *opt
 	series_index_free(checker.series);
 	symbol_table_free(checker.symbols);
 	arena_free(checker.arena);
-	free(checker.samples);
+	id_owners_fini(&checker.samples);
+	id_owners_fini(&checker.bodies);
 	return result;
 }
 

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+#include "storage/care/id_owners.h"
 #include "storage/care/window_check.h"
 #include "storage/sample_page.h"
 #include "storage/series_index.h"
@@ -32,11 +33,12 @@ struct window_checker {
 	bool lacks_series;
 	bool lacks_groups;
 	bool lacks_profiles;
+	bool lacks_blocks;
+	bool lost_series; /* some have stand-ins: families are not known */
+	bool has_blocks;  /* the file has tables of them */
 
-	/* of the samples that profiles have */
-	int64_t *samples;
-	size_t sample_count;
-	size_t sample_capacity;
+	struct id_owners samples; /* that profiles name */
+	struct id_owners bodies;  /* that blocks name */
 };
 
 /* Tells of damage; `where` may be NULL. */
@@ -45,9 +47,11 @@ void window_checker_tell(struct window_checker *checker, const char *table, cons
 
 void window_checker_read(struct window_checker *checker, uint64_t bytes);
 
-/* storage/care/symbol_check.c, series_check.c, profile_check.c */
+/* storage/care/symbol_check.c, series_check.c, profile_check.c, block_check.c, owner_check.c */
 int symbol_check(struct window_checker *checker, struct error *err);
 int series_check(struct window_checker *checker, struct error *err);
 int group_check(struct window_checker *checker, struct error *err);
 int profile_check(struct window_checker *checker, struct error *err);
+int block_check(struct window_checker *checker, struct error *err);
 int sample_check(struct window_checker *checker, struct error *err);
+int block_page_check(struct window_checker *checker, struct error *err);

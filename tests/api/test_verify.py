@@ -227,6 +227,34 @@ class Verify(unittest.TestCase):
         self.assertEqual({line.split(": ", 2)[2] for line in lines},
                          {"its id has 1 bytes", "its origin has 2 bytes", "its time is of another day", "its number is negative"})
 
+    # --- blocks
+
+    def compact(self):
+        with harness.Server("-storage.retention=0", "-storage.compact-after=1ms", store=self.store) as server:
+            harness.wait_until(lambda: server.totals("memory:alloc_space:bytes::", "{}", 1728000000000, 1728086399999) and
+                               self.rows("SELECT count(*) FROM profile") == [(0,)], 60, "a block")
+        self.assertEqual(self.rows("SELECT family, hour, part, profiles FROM block"), [(0, 480012, 0, 3)])
+
+    def test_each_body_of_a_block(self):
+        self.compact()
+        (bodies,) = self.rows("SELECT heads, sums, detail FROM block")
+        for body in bodies:
+            (blob,), = self.rows("SELECT body FROM block_page WHERE id = %d" % body)
+            self.sql(("UPDATE block_page SET body = ? WHERE id = ?", (flip(blob), body)))
+            status, lines = self.verify()
+            self.assertEqual((status, len(lines)), (1, 1), lines)
+            self.assertRegex(lines[0], r"^%s: block 0/480012/0: .*check" % WINDOW)
+            self.sql(("UPDATE block_page SET body = ? WHERE id = ?", (blob, body)))
+        self.assertEqual(self.verify()[0], 0)
+
+    def test_a_backup_of_blocks(self):
+        self.compact()
+        target = os.path.join(self.store, "..", "backups")
+        status, out, err = harness.vramscope("backup", "--store", self.store, target)
+        self.assertEqual(status, 0, out + err)
+        self.assertEqual(harness.vramscope("verify", "--quiet", target), (0, "", ""))
+        shutil.rmtree(target)
+
     # --- the file
 
     def test_meta(self):
