@@ -9,6 +9,7 @@
 #include "storage/block.h"
 #include "storage/database.h"
 #include "tests/unit/storage/store_model.h"
+#include "tests/unit/storage/whole_store.h"
 
 #define AT_ONCE 1 /* ns of grace */
 
@@ -20,6 +21,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
+	must_be_whole(*state);
 	folder_drop(*state);
 	return 0;
 }

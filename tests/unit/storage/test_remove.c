@@ -1,4 +1,4 @@
-#include "tests/unit/storage/store_fixture.h"
+#include "tests/unit/storage/whole_store.h"
 
 static const struct made_row rows[] = {
 	{ "main;a", { 1, 10 }, 0xa },
@@ -53,6 +53,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
+	must_be_whole(*state);
 	folder_drop(*state);
 	return 0;
 }

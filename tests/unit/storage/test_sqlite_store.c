@@ -1,4 +1,4 @@
-#include "tests/unit/storage/store_fixture.h"
+#include "tests/unit/storage/whole_store.h"
 
 static const struct made_row two_rows[] = {
 	{ "main;work", { 3, 30 }, 0 },
@@ -24,6 +24,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
+	must_be_whole(*state);
 	folder_drop(*state);
 	return 0;
 }
