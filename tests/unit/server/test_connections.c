@@ -5,10 +5,12 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "server/http/connections.h"
 
 static struct connections *open_table(void)
@@ -82,12 +84,80 @@ static void what_cannot_be_drained_is_closed_at_once(void **state)
 	(void)close(fd);
 }
 
+/* Each has the memory of a connection; the third finds no room, though ten are allowed. */
+static void their_memory_is_counted(void **state)
+{
+	CLEANUP(connections_freep) struct connections *table = NULL;
+	struct connection *connections[2];
+	struct budget budget;
+	struct error err;
+	int ends[2];
+
+	(void)state;
+	budget_init(&budget, 2 * CONNECTION_MEMORY_BYTES);
+	assert_int_equal(
+		connections_new(&(struct connections_options){ .max = 10, .budget = &budget },
+	                        &table, &err),
+		0);
+	assert_int_equal(pipe(ends), 0);
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(connections_have_room(table));
+		connections[i] = connections_open(table, ends[i], CONNECTION_HEAD);
+	}
+	assert_int_equal(budget_used(&budget), 2 * CONNECTION_MEMORY_BYTES);
+	assert_false(connections_have_room(table));
+	connections_close(table, connections[0]);
+	assert_true(connections_have_room(table));
+	connections_close(table, connections[1]);
+	assert_int_equal(budget_used(&budget), 0);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+}
+
+static bool is_shut(int peer)
+{
+	char byte;
+
+	return recv(peer, &byte, 1, MSG_DONTWAIT) == 0;
+}
+
+/* Only those that wait for their next request, and not at once. */
+static void the_unused_make_room(void **state)
+{
+	static const enum connection_phase phases[] = { CONNECTION_IDLE, CONNECTION_HEAD,
+		                                        CONNECTION_RUNNING, CONNECTION_IDLE };
+	CLEANUP(connections_freep) struct connections *table = open_table();
+	const int64_t now = clock_mono_ns();
+	int pairs[4][2];
+	int shut = 0;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pairs[i]), 0);
+		(void)connections_open(table, pairs[i][0], phases[i]);
+	}
+	connections_shut_unused(table, now + NS_PER_S / 2, 10);
+	for (size_t i = 0; i < 4; i++)
+		assert_false(is_shut(pairs[i][1]));
+	connections_shut_unused(table, now + 60 * NS_PER_S, 1);
+	for (size_t i = 0; i < 4; i++)
+		shut += is_shut(pairs[i][1]);
+	assert_int_equal(shut, 1);
+	connections_shut_unused(table, now + 60 * NS_PER_S, 10);
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(is_shut(pairs[i][1]), phases[i] == CONNECTION_IDLE);
+		(void)close(pairs[i][1]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_wake_stays_until_it_is_taken),
 		cmocka_unit_test(room_wakes_who_had_none),
 		cmocka_unit_test(what_cannot_be_drained_is_closed_at_once),
+		cmocka_unit_test(their_memory_is_counted),
+		cmocka_unit_test(the_unused_make_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
