@@ -102,6 +102,22 @@ struct damage {
 	const char *path;
 };
 
+/* What a change stumbles over may lie where no read comes by: SQLite looks everywhere. */
+static int check_file(const char *path, struct error *err)
+{
+	CLEANUP(database_closep) struct database *database = NULL;
+	int64_t complaints = 0;
+
+	if (read_file(path, ignore_setting, NULL, err) < 0 ||
+	    database_open(path, DATABASE_READ, &database, err) < 0 ||
+	    database_number(database,
+	                    "SELECT count(*) FROM pragma_integrity_check "
+	                    "WHERE integrity_check <> 'ok'",
+	                    0, &complaints, err) < 0)
+		return -1;
+	return complaints == 0 ? 0 : error_set(err, ERROR_CORRUPT, "%s is damaged", path);
+}
+
 /* Unless somebody was faster. On the writer's thread, as all changes are. */
 static int set_aside(struct writer *writer, void *context, struct error *err)
 {
@@ -110,7 +126,7 @@ static int set_aside(struct writer *writer, void *context, struct error *err)
 	struct error seen = { 0 };
 
 	(void)writer;
-	if (read_file(damage->path, ignore_setting, NULL, &seen) == 0 || seen.code != ERROR_CORRUPT)
+	if (check_file(damage->path, &seen) == 0 || seen.code != ERROR_CORRUPT)
 		return 0;
 	if (damaged_file_set_aside(damage->path, &aside, err) < 0)
 		return -1;
