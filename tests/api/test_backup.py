@@ -68,9 +68,9 @@ class Backup(unittest.TestCase):
     # --- while a server writes
 
     def test_what_was_answered_before_is_in_it_and_nothing_else(self):
-        begin_ms = int(time.time() * 1000) - 2000
+        begin_ms = int(time.time() * 1000) - 10 * DAY_S * 1000  # profiles are of several days: several files
         with self.server() as server:
-            writers = [Writer(server, number) for number in range(4)]
+            writers = [Writer(server, number, 0) for number in range(4)]
             for writer in writers:
                 writer.start()
             restored = []
