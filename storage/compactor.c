@@ -266,13 +266,13 @@ static void work_on(struct compactor *compactor, struct window *window)
 		return;
 	}
 	result = look_for_due(&work, &err);
-	if (result == 0) {
+	if (result == 0)
 		make_due(&work);
-		window_give_reader(window, work.reader);
-		return;
-	}
-	compactor->err = err;
+	/* not kept for others: the connection that goes last, the writer's, tidies up */
 	reader_close(work.reader);
+	if (result == 0)
+		return;
+	compactor->err = err;
 	if (err.code == ERROR_UNAVAILABLE)
 		atomic_store_explicit(&window->may_have_rows, true, memory_order_release);
 	else

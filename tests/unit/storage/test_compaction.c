@@ -371,6 +371,9 @@ static void rows_of_an_hour_become_one_block(void **state)
 	assert_int_equal(usage.profiles_compacted, 300);
 	assert_int_equal(usage.compaction_backlog, 0);
 	assert_true(usage.compaction_cpu_ns > 0);
+	store_close(store);
+	assert_false(file_is_there(*state, "tenants/t/2024-10-04.db-wal"));
+	store = open_store(*state);
 	model_check_all(&model, store, &all);
 	store_close(store);
 	model_fini(&model);
