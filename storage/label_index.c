@@ -80,14 +80,14 @@ static struct str copy(struct label_index *index, struct str text)
 static uint32_t name_of(struct label_index *index, struct str text)
 {
 	const uint32_t found = label_index_find_name(index, text);
-	const uint32_t id = index->name_count;
+	const uint32_t id = label_index_name_count(index);
 	struct label_name *name;
 
 	if (found != LABEL_NONE)
 		return found;
 	name = column_add(&index->names, id);
 	name->text = copy(index, text);
-	index->name_count++;
+	atomic_store_explicit(&index->name_count, id + 1, memory_order_release);
 	hash_slots_add(&index->by_name, hash_of(index, LABEL_NONE, text), id);
 	return id;
 }
@@ -123,7 +123,7 @@ void label_index_add_series(struct label_index *index, uint32_t value, uint32_t 
 
 size_t label_index_bytes(const struct label_index *index)
 {
-	return column_bytes(&index->names, index->name_count) +
+	return column_bytes(&index->names, label_index_name_count(index)) +
 	       column_bytes(&index->values, label_index_value_count(index)) +
 	       hash_slots_bytes(&index->by_name) + hash_slots_bytes(&index->by_value);
 }
@@ -132,7 +132,7 @@ void label_index_check(const struct label_index *index)
 {
 	uint32_t values = 0;
 
-	for (uint32_t name = 0; name < index->name_count; name++) {
+	for (uint32_t name = 0; name < label_index_name_count(index); name++) {
 		const struct label_name *owner = label_index_name(index, name);
 		uint32_t chained = 0;
 

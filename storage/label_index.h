@@ -37,7 +37,7 @@ struct label_value {
 struct label_index {
 	struct column names;
 	struct column values;
-	uint32_t name_count; /* of the thread that adds */
+	_Atomic uint32_t name_count;
 	_Atomic uint32_t value_count;
 	struct hash_slots by_name;
 	struct hash_slots by_value;
@@ -78,6 +78,11 @@ uint32_t label_index_find(const struct label_index *index, uint32_t name, struct
 static inline uint32_t label_index_value_count(const struct label_index *index)
 {
 	return atomic_load_explicit(&index->value_count, memory_order_acquire);
+}
+
+static inline uint32_t label_index_name_count(const struct label_index *index)
+{
+	return atomic_load_explicit(&index->name_count, memory_order_acquire);
 }
 
 /* Values of one name. */

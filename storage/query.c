@@ -210,20 +210,14 @@ static int charge(struct query *query, struct window *window, struct error *err)
 	                 atomic_load(&window->table_bytes));
 }
 
-static int visit_window(struct query *query, struct query_window *window,
-                        query_window_visitor visit, void *context, struct error *err)
+static int begin_window(struct query *query, struct query_window *window, struct error *err)
 {
+	window->times_epoch = group_times_epoch(window->window->times);
 	if (reader_begin(window->reader, &window->tables, err) < 0 ||
 	    charge(query, window->window, err) < 0)
 		return -1;
 	series_index_view(window->tables->series, &window->series);
-	if (find_columns(query, window, err) < 0)
-		return -1;
-	if (window->column_count == 0)
-		return 0;
-	if (make_runs(query, window, err) < 0)
-		return -1;
-	return visit(query, window, context, err);
+	return 0;
 }
 
 static int open_window(struct query *query, struct window *held, query_window_visitor visit,
@@ -241,7 +235,9 @@ static int open_window(struct query *query, struct window *held, query_window_vi
 		return 0;
 	}
 	arena_reset(query->held);
-	result = visit_window(query, &window, visit, context, err);
+	result = begin_window(query, &window, err);
+	if (result == 0)
+		result = visit(query, &window, context, err);
 	reader_end(window.reader);
 	if (result < 0)
 		reader_close(window.reader);
@@ -250,7 +246,8 @@ static int open_window(struct query *query, struct window *held, query_window_vi
 	return result;
 }
 
-int query_windows(struct query *query, query_window_visitor visit, void *context, struct error *err)
+int query_all_windows(struct query *query, query_window_visitor visit, void *context,
+                      struct error *err)
 {
 	const struct store_range *range = &query->asked->range;
 	struct window_set *set = &query->store->windows;
@@ -273,6 +270,33 @@ int query_windows(struct query *query, query_window_visitor visit, void *context
 			return -1;
 	}
 	return 0;
+}
+
+/* A visitor of windows with matching series. */
+struct matching {
+	query_window_visitor visit;
+	void *context;
+};
+
+static int visit_matching(struct query *query, struct query_window *window, void *context,
+                          struct error *err)
+{
+	const struct matching *matching = context;
+
+	if (find_columns(query, window, err) < 0)
+		return -1;
+	if (window->column_count == 0)
+		return 0;
+	if (make_runs(query, window, err) < 0)
+		return -1;
+	return matching->visit(query, window, matching->context, err);
+}
+
+int query_windows(struct query *query, query_window_visitor visit, void *context, struct error *err)
+{
+	struct matching matching = { visit, context };
+
+	return query_all_windows(query, visit_matching, &matching, err);
 }
 
 /* ---- rows ---- */

@@ -44,6 +44,7 @@ struct query_column {
 struct query_window {
 	struct window *window;
 	struct reader *reader;
+	uint64_t times_epoch; /* of window->times, before the visit began */
 	struct window_tables *tables;
 	struct series_view series;
 	struct query_column *columns;
@@ -61,7 +62,11 @@ void query_begin(struct query *query, struct sqlite_store *store, const struct s
                  const struct store_parts *parts);
 void query_end(struct query *query);
 
-/* Calls visit for each window with a matching series, in a visit of its reader. */
+/* Calls visit for each window in range, in a visit of its reader; it has no columns yet. */
+int query_all_windows(struct query *query, query_window_visitor visit, void *context,
+                      struct error *err);
+
+/* The same for each window with a matching series, with its columns and runs. */
 int query_windows(struct query *query, query_window_visitor visit, void *context,
                   struct error *err);
 

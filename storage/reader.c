@@ -122,6 +122,7 @@ static int refresh(struct reader *reader, struct error *err)
 	statement_reset(reader->version);
 	if (version == reader->seen_version)
 		return 0;
+	group_times_forget_all(reader->window->times);
 	if (window_load(reader->window, reader->database, &tables, err) < 0)
 		return -1;
 	reader->seen_version = version;

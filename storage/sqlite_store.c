@@ -119,6 +119,8 @@ static void close_storep(struct sqlite_store **store)
 static const struct store_operations operations = {
 	.append = append,
 	.series = sqlite_store_series,
+	.label_names = sqlite_store_label_names,
+	.label_values = sqlite_store_label_values,
 	.scan = sqlite_store_scan,
 	.scan_samples = sqlite_store_scan_samples,
 	.scan_spans = sqlite_store_scan_spans,

@@ -50,6 +50,10 @@ int sqlite_store_need_writer(const struct sqlite_store *store, struct error *err
  */
 int sqlite_store_series(struct store *store, const struct store_query *asked,
                         store_series_visitor visit, void *context, struct error *err);
+int sqlite_store_label_names(struct store *store, const struct store_query *asked,
+                             store_text_visitor visit, void *context, struct error *err);
+int sqlite_store_label_values(struct store *store, const struct store_query *asked, struct str name,
+                              store_text_visitor visit, void *context, struct error *err);
 int sqlite_store_scan(struct store *store, const struct store_query *asked,
                       store_point_visitor visit, void *context, struct error *err);
 int sqlite_store_scan_samples(struct store *store, const struct store_query *asked,

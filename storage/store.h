@@ -126,6 +126,7 @@ struct store_samples {
 /* Visitors return 0 to go on and -1 with *err filled to stop. */
 typedef int (*store_series_visitor)(void *context, const struct label_set *labels,
                                     struct error *err);
+typedef int (*store_text_visitor)(void *context, struct str text, struct error *err);
 typedef int (*store_point_visitor)(void *context, const struct store_point *point,
                                    struct error *err);
 typedef int (*store_samples_visitor)(void *context, const struct store_samples *samples,
@@ -175,6 +176,10 @@ struct store_operations {
 	int (*append)(struct store *store, struct store_write *write, struct error *err);
 	int (*series)(struct store *store, const struct store_query *query,
 	              store_series_visitor visit, void *context, struct error *err);
+	int (*label_names)(struct store *store, const struct store_query *query,
+	                   store_text_visitor visit, void *context, struct error *err);
+	int (*label_values)(struct store *store, const struct store_query *query, struct str name,
+	                    store_text_visitor visit, void *context, struct error *err);
 	int (*scan)(struct store *store, const struct store_query *query, store_point_visitor visit,
 	            void *context, struct error *err);
 	int (*scan_samples)(struct store *store, const struct store_query *query,
@@ -215,6 +220,24 @@ static inline int store_series(struct store *store, const struct store_query *qu
                                store_series_visitor visit, void *context, struct error *err)
 {
 	return store->operations->series(store, query, visit, context, err);
+}
+
+/*
+ * The names of labels, and the values of one name, that series with a profile in the range
+ * have: in no order, some perhaps several times, each borrowed by the visitor. The query's
+ * filter is not asked.
+ */
+static inline int store_label_names(struct store *store, const struct store_query *query,
+                                    store_text_visitor visit, void *context, struct error *err)
+{
+	return store->operations->label_names(store, query, visit, context, err);
+}
+
+static inline int store_label_values(struct store *store, const struct store_query *query,
+                                     struct str name, store_text_visitor visit, void *context,
+                                     struct error *err)
+{
+	return store->operations->label_values(store, query, name, visit, context, err);
 }
 
 /*

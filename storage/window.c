@@ -20,6 +20,7 @@ struct window *window_new(const char *tenants_path, const char *folder, int32_t 
 	window->path = mem_zalloc(size, 1);
 	(void)snprintf(window->path, size, "%s/%s/%s", tenants_path, folder, file);
 	(void)pthread_mutex_init(&window->lock, NULL);
+	window->times = group_times_new(day);
 	atomic_init(&window->may_have_rows, true); /* until somebody has looked */
 	return window;
 }
@@ -32,6 +33,7 @@ void window_free(struct window *window)
 		return;
 	idle = window_detach_idle(window);
 	window_free_idle(&idle);
+	group_times_free(window->times);
 	(void)pthread_mutex_destroy(&window->lock);
 	free(window->path);
 	free(window);
@@ -49,7 +51,9 @@ static int load(struct window *window, struct database *database, struct error *
 		return -1;
 	if (fresh)
 		window->tables = TAKE(fresh);
-	atomic_store_explicit(&window->table_bytes, window_tables_bytes(window->tables),
+	atomic_store_explicit(&window->table_bytes,
+	                      window_tables_bytes(window->tables) +
+	                              group_times_bytes(window->times),
 	                      memory_order_relaxed);
 	return 0;
 }
@@ -122,6 +126,7 @@ struct window_idle window_detach_idle(struct window *window)
 
 	(void)pthread_mutex_lock(&window->lock);
 	idle.tables = TAKE(window->tables);
+	group_times_forget_all(window->times);
 	idle.reader_count = window->idle_count;
 	memcpy(idle.readers, window->idle, sizeof(idle.readers));
 	window->idle_count = 0;

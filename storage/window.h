@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "storage/group_times.h"
 #include "storage/reader.h"
 #include "storage/window_name.h"
 #include "storage/window_tables.h"
@@ -47,6 +48,7 @@ struct window {
 	size_t idle_count;
 
 	/* the writer thread's */
+	struct group_times *times;    /* guards itself */
 	struct window_writer *writer; /* or NULL */
 	int64_t next_sample;          /* counts up for as long as the window is known */
 };

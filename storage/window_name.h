@@ -27,6 +27,25 @@ static inline int32_t day_of(int64_t unix_ns)
 	return (int32_t)(unix_ns % NS_PER_DAY < 0 ? day - 1 : day);
 }
 
+/* The first and the last time of a day; the outermost days end with the scale. */
+static inline int64_t day_start_ns(int32_t day)
+{
+	int64_t start;
+
+	if (__builtin_mul_overflow(day, NS_PER_DAY, &start))
+		return day < 0 ? INT64_MIN : INT64_MAX;
+	return start;
+}
+
+static inline int64_t day_end_ns(int32_t day)
+{
+	int64_t end;
+
+	if (__builtin_mul_overflow(day + INT64_C(1), NS_PER_DAY, &end))
+		return day < 0 ? INT64_MIN : INT64_MAX;
+	return end - 1;
+}
+
 void tenant_folder_format(struct str tenant, char out[static TENANT_FOLDER_SIZE]);
 
 /* "2026-01-02.db", "2026-01-02.2.db"; the year has four digits. */

@@ -22,8 +22,9 @@ struct window_writer {
 	struct id_map groups; /* by the hash of their series */
 	bool has_waited;      /* for readers that did not end */
 	int64_t waited_mono_ns;
-	bool dirty;          /* a transaction is open */
-	bool touches_blocks; /* it puts or deletes some */
+	bool dirty;             /* a transaction is open */
+	bool touches_blocks;    /* it puts or deletes some */
+	struct group_news news; /* of the transaction */
 
 	struct statement *begin;
 	struct statement *commit;
@@ -200,6 +201,7 @@ void window_writer_close(struct window_writer *writer)
 	row_rewriter_free(writer->rewriter);
 	id_map_fini(&writer->series);
 	id_map_fini(&writer->groups);
+	group_news_fini(&writer->news);
 	free(writer->stacks);
 	fresh_rows_close(writer->rows);
 	profile_places_close(writer->places);
@@ -306,6 +308,7 @@ int window_writer_add(struct window_writer *writer, const struct series_profile 
 	if (interner_add(writer->interner, profile, hashes, writer->stacks, err) < 0 ||
 	    put(writer, profile, &stored, err) < 0)
 		return -1;
+	group_news_add(&writer->news, stored.group, stored.time_unix_ns);
 	*out = WINDOW_WRITER_STORED;
 	return 0;
 }
@@ -344,6 +347,7 @@ int window_writer_commit(struct window_writer *writer, struct error *err)
 	}
 	writer->dirty = false;
 	writer->touches_blocks = false;
+	group_news_tell(&writer->news, writer->window->times);
 	atomic_store_explicit(&writer->window->may_have_rows, true, memory_order_release);
 	window_tables_persisted(writer->tables);
 	/* committed to a file without a name: nobody would find it again */
@@ -354,6 +358,7 @@ void window_writer_rollback(struct window_writer *writer)
 {
 	database_rollback(writer->database);
 	writer->dirty = false;
+	group_news_drop(&writer->news);
 	if (writer->touches_blocks)
 		forget_blocks(writer);
 }
@@ -418,6 +423,7 @@ int window_writer_remove(struct window_writer *writer, struct window_removal *re
 		return -1;
 	if (!writer->rewriter && row_rewriter_new(&parts, &writer->rewriter, err) < 0)
 		return -1;
+	writer->news.removes = true;
 	set_target(writer, removal);
 	return row_rewriter_remove(writer->rewriter, removal, out_rows, out_removed, err);
 }
@@ -434,6 +440,7 @@ int window_writer_remove_blocks(struct window_writer *writer, struct block_remov
 	if (need_transaction(writer, err) < 0)
 		return -1;
 	writer->touches_blocks = true;
+	writer->news.removes = true;
 	for (size_t i = 0; i < removal->run_count; i++)
 		set_target(writer, &removal->runs[i]);
 	if (block_cutter_next(&parts, removal, out, err) < 0)

@@ -13,7 +13,6 @@ struct listing {
 	size_t capacity;
 
 	struct text_listing texts;
-	struct str name; /* of which the values are listed */
 
 	struct set_listing sets;
 	const struct str *names; /* to which sets are cut */
@@ -68,23 +67,16 @@ static int keep_text(struct listing *listing, struct str text, struct error *err
 	return 0;
 }
 
-static int visit_names(void *context, const struct label_set *labels, struct error *err)
+static int visit_name(void *context, struct str name, struct error *err)
 {
 	struct listing *listing = context;
 
-	for (size_t i = 0; i < labels->count; i++)
-		if (is_shown(listing, labels->labels[i].name) &&
-		    keep_text(listing, labels->labels[i].name, err) < 0)
-			return -1;
-	return 0;
+	return is_shown(listing, name) ? keep_text(listing, name, err) : 0;
 }
 
-static int visit_values(void *context, const struct label_set *labels, struct error *err)
+static int visit_value(void *context, struct str value, struct error *err)
 {
-	struct listing *listing = context;
-	const struct str *value = label_set_find(labels, listing->name);
-
-	return value && value->length > 0 ? keep_text(listing, *value, err) : 0;
+	return value.length > 0 ? keep_text(context, value, err) : 0;
 }
 
 static bool is_wanted(const struct listing *listing, struct str name)
@@ -125,15 +117,6 @@ static int visit_sets(void *context, const struct label_set *labels, struct erro
 	return 0;
 }
 
-static int run(struct listing *listing, store_series_visitor visit, struct error *err)
-{
-	const struct store_query question = read_query_store(listing->query);
-
-	if (listing->query->nothing)
-		return 0;
-	return store_series(listing->query->context.store, &question, visit, listing, err);
-}
-
 static int compare_texts(const void *a, const void *b)
 {
 	const struct str *first = a;
@@ -147,40 +130,47 @@ static int compare_sets(const void *a, const void *b)
 	return label_set_compare(a, b);
 }
 
-static int list_texts(struct listing *listing, store_series_visitor visit, struct text_listing *out,
-                      struct error *err)
+/* The listing's texts in order. */
+static void sort_texts(const struct listing *listing, struct text_listing *out)
 {
-	if (run(listing, visit, err) < 0)
-		return -1;
 	*out = listing->texts;
 	if (out->count > 1)
 		qsort(out->texts, out->count, sizeof(*out->texts), compare_texts);
-	return 0;
 }
 
 int label_listing_names(const struct read_query *query, enum label_names_shown shown,
                         struct text_listing *out, struct error *err)
 {
+	const struct store_query question = read_query_store(query);
 	struct listing listing;
 
 	listing_init(&listing, query);
 	listing.shown = shown;
-	return list_texts(&listing, visit_names, out, err);
+	if (!query->nothing &&
+	    store_label_names(query->context.store, &question, visit_name, &listing, err) < 0)
+		return -1;
+	sort_texts(&listing, out);
+	return 0;
 }
 
 int label_listing_values(const struct read_query *query, struct str name, struct text_listing *out,
                          struct error *err)
 {
+	const struct store_query question = read_query_store(query);
 	struct listing listing;
 
 	listing_init(&listing, query);
-	listing.name = name;
-	return list_texts(&listing, visit_values, out, err);
+	if (!query->nothing && store_label_values(query->context.store, &question, name,
+	                                          visit_value, &listing, err) < 0)
+		return -1;
+	sort_texts(&listing, out);
+	return 0;
 }
 
 int label_listing_sets(const struct read_query *query, const struct str *names, size_t name_count,
                        enum label_names_shown shown, struct set_listing *out, struct error *err)
 {
+	const struct store_query question = read_query_store(query);
 	struct listing listing;
 	struct str *wanted = arena_array(query->context.arena, name_count + 1, sizeof(*wanted));
 
@@ -193,7 +183,8 @@ int label_listing_sets(const struct read_query *query, const struct str *names, 
 		if (is_shown(&listing, names[i]))
 			wanted[listing.name_count++] = names[i];
 	listing.names = wanted;
-	if (run(&listing, visit_sets, err) < 0)
+	if (!query->nothing &&
+	    store_series(query->context.store, &question, visit_sets, &listing, err) < 0)
 		return -1;
 	*out = listing.sets;
 	if (out->count > 1)

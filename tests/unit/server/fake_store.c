@@ -65,6 +65,44 @@ static int fake_series(struct store *store, const struct store_query *query,
 	return 0;
 }
 
+struct fake_texts {
+	struct str name; /* of values; no data: names are asked for */
+	store_text_visitor visit;
+	void *context;
+};
+
+static int fake_text(void *context, const struct label_set *labels, struct error *err)
+{
+	const struct fake_texts *texts = context;
+
+	for (size_t i = 0; i < labels->count; i++) {
+		const struct label *label = &labels->labels[i];
+
+		if (texts->name.data && !str_equal(label->name, texts->name))
+			continue;
+		if (texts->visit(texts->context, texts->name.data ? label->value : label->name,
+		                 err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int fake_label_names(struct store *store, const struct store_query *query,
+                            store_text_visitor visit, void *context, struct error *err)
+{
+	struct fake_texts texts = { .visit = visit, .context = context };
+
+	return fake_series(store, query, fake_text, &texts, err);
+}
+
+static int fake_label_values(struct store *store, const struct store_query *query, struct str name,
+                             store_text_visitor visit, void *context, struct error *err)
+{
+	struct fake_texts texts = { name, visit, context };
+
+	return fake_series(store, query, fake_text, &texts, err);
+}
+
 static int fake_scan(struct store *store, const struct store_query *query,
                      store_point_visitor visit, void *context, struct error *err)
 {
@@ -229,6 +267,8 @@ static int fake_stats(struct store *store, struct str tenant, struct store_stats
 
 static const struct store_operations operations = {
 	.series = fake_series,
+	.label_names = fake_label_names,
+	.label_values = fake_label_values,
 	.scan = fake_scan,
 	.scan_samples = fake_scan_samples,
 	.merge = fake_merge,

@@ -441,6 +441,66 @@ static inline void model_series(const struct model *model, const struct model_qu
 	}
 }
 
+static inline void lines_add_once(struct lines *lines, const char *text)
+{
+	for (size_t i = 0; i < lines->count; i++)
+		if (strcmp(lines->lines[i], text) == 0)
+			return;
+	lines_add(lines, "%s", text);
+}
+
+/* The values of a label that series with a profile have, or what labels they have. */
+enum model_label {
+	MODEL_NAMES,
+	MODEL_PODS,
+	MODEL_KINDS,
+};
+
+static inline void model_labels_of(const struct model *model, const struct model_question *question,
+                                   enum model_label label, struct lines *out)
+{
+	struct model_question range = *question;
+
+	range.id = range.span = 0; /* a listing has no filters */
+	for (size_t i = 0; i < model->count; i++) {
+		const struct model_profile *profile = &model->profiles[i];
+
+		for (size_t type = 0; type < profile->type_count; type++) {
+			if (!model_matches(profile, type, &range))
+				continue;
+			if (label == MODEL_NAMES) {
+				lines_add_once(out, "__profile_type__");
+				lines_add_once(out, "pod");
+				lines_add_once(out, "service_name");
+			} else {
+				lines_add_once(out, label == MODEL_PODS ? profile->pod
+				                                        : profile->types[type]);
+			}
+		}
+	}
+}
+
+static inline void model_names(const struct model *model, const struct model_question *question,
+                               const struct store_parts *parts, struct lines *out)
+{
+	(void)parts;
+	model_labels_of(model, question, MODEL_NAMES, out);
+}
+
+static inline void model_pods(const struct model *model, const struct model_question *question,
+                              const struct store_parts *parts, struct lines *out)
+{
+	(void)parts;
+	model_labels_of(model, question, MODEL_PODS, out);
+}
+
+static inline void model_kinds(const struct model *model, const struct model_question *question,
+                               const struct store_parts *parts, struct lines *out)
+{
+	(void)parts;
+	model_labels_of(model, question, MODEL_KINDS, out);
+}
+
 /* ---- what a store answers, in the same words ---- */
 
 static inline void model_series_text(const struct label_set *labels, char *out, size_t size)
@@ -608,6 +668,40 @@ static inline int model_ask_series(struct store *store, const struct store_query
 	return store_series(store, query, model_on_series, out, err);
 }
 
+static inline int model_on_text(void *context, struct str text, struct error *err)
+{
+	char line[128];
+
+	(void)err;
+	(void)snprintf(line, sizeof(line), "%.*s", STR_ARGS(text));
+	lines_add_once(context, line);
+	return 0;
+}
+
+static inline int model_ask_names(struct store *store, const struct store_query *query,
+                                  const struct store_parts *parts, struct lines *out,
+                                  struct error *err)
+{
+	(void)parts;
+	return store_label_names(store, query, model_on_text, out, err);
+}
+
+static inline int model_ask_pods(struct store *store, const struct store_query *query,
+                                 const struct store_parts *parts, struct lines *out,
+                                 struct error *err)
+{
+	(void)parts;
+	return store_label_values(store, query, STR("pod"), model_on_text, out, err);
+}
+
+static inline int model_ask_kinds(struct store *store, const struct store_query *query,
+                                  const struct store_parts *parts, struct lines *out,
+                                  struct error *err)
+{
+	(void)parts;
+	return store_label_values(store, query, STR("__profile_type__"), model_on_text, out, err);
+}
+
 /* An operation of a store, and what it should answer. */
 struct model_operation {
 	const char *name;
@@ -620,7 +714,8 @@ struct model_operation {
 static const struct model_operation model_operations[] = {
 	{ "merge", model_ask_merge, model_merge },       { "scan", model_ask_scan, model_scan },
 	{ "samples", model_ask_samples, model_samples }, { "spans", model_ask_spans, model_spans },
-	{ "series", model_ask_series, model_series },
+	{ "series", model_ask_series, model_series },    { "names", model_ask_names, model_names },
+	{ "pods", model_ask_pods, model_pods },          { "types", model_ask_kinds, model_kinds },
 };
 
 /* The store and the model answer alike. `parts` matters to a merge alone, or is NULL. */
