@@ -35,8 +35,9 @@ struct chunk {
 
 struct arena {
 	size_t limit;
-	size_t taken; /* bytes of all chunks, heads included; what `budget` was asked for */
-	size_t used;  /* bytes handed out */
+	size_t taken;        /* bytes of all chunks and branches, heads included */
+	size_t used;         /* bytes handed out */
+	struct arena *trunk; /* of a branch: where its bytes count too; or NULL */
 	struct budget *budget;
 	struct chunk_cache *cache; /* or NULL */
 	struct chunk *last;
@@ -59,6 +60,35 @@ void arena_use_cache(struct arena *arena, struct chunk_cache *cache)
 	arena->cache = cache;
 }
 
+struct arena *arena_branch(struct arena *trunk)
+{
+	struct arena *arena = arena_new(trunk->limit, trunk->budget);
+
+	arena->trunk = trunk;
+	arena->cache = trunk->cache;
+	return arena;
+}
+
+/* Bytes that it may still take, as part of what it is a branch of. */
+static size_t bytes_left(const struct arena *arena)
+{
+	while (arena->trunk)
+		arena = arena->trunk;
+	return arena->limit - arena->taken;
+}
+
+static void count_taken(struct arena *arena, size_t bytes)
+{
+	for (; arena; arena = arena->trunk)
+		arena->taken += bytes;
+}
+
+static void count_given(struct arena *arena, size_t bytes)
+{
+	for (; arena; arena = arena->trunk)
+		arena->taken -= bytes;
+}
+
 static bool is_cached(const struct arena *arena, size_t bytes)
 {
 	return arena->cache && !ONE_BY_ONE && bytes == CHUNK_CACHE_BYTES;
@@ -68,7 +98,7 @@ static void free_chunk(struct arena *arena, struct chunk *chunk)
 {
 	const size_t bytes = sizeof(*chunk) + chunk->size;
 
-	arena->taken -= bytes;
+	count_given(arena, bytes);
 	if (arena->budget)
 		budget_give(arena->budget, bytes);
 	if (is_cached(arena, bytes))
@@ -109,7 +139,7 @@ static struct chunk *add_chunk(struct arena *arena, size_t size)
 	const size_t bytes = sizeof(struct chunk) + size;
 	struct chunk *chunk;
 
-	if (bytes < size || bytes > arena->limit - arena->taken) {
+	if (bytes < size || bytes > bytes_left(arena)) {
 		arena->overflowed = true;
 		return NULL;
 	}
@@ -127,7 +157,7 @@ static struct chunk *add_chunk(struct arena *arena, size_t size)
 	chunk->before = arena->last;
 	chunk->size = size;
 	chunk->used = 0;
-	arena->taken += bytes;
+	count_taken(arena, bytes);
 	arena->last = chunk;
 	return chunk;
 }
@@ -135,7 +165,7 @@ static struct chunk *add_chunk(struct arena *arena, size_t size)
 /* A size for the next chunk that holds `size` bytes and does not pass the limit. */
 static size_t next_chunk_size(const struct arena *arena, size_t size)
 {
-	const size_t left = arena->limit - arena->taken;
+	const size_t left = bytes_left(arena);
 	size_t wanted = arena->last ? arena->last->size * 2 : FIRST_CHUNK;
 
 	if (arena->cache && arena->last)

@@ -33,6 +33,12 @@ DEFINE_FREEP(arena)
  */
 void arena_use_cache(struct arena *arena, struct chunk_cache *cache);
 
+/*
+ * An arena for one step of what `trunk` is for: what it takes counts as the trunk's, under
+ * the same limit and budget, until arena_free() gives it back. The trunk outlives it.
+ */
+struct arena *arena_branch(struct arena *trunk) __attribute__((returns_nonnull));
+
 /* Empty again; the first chunk is kept for the next user. */
 void arena_reset(struct arena *arena);
 

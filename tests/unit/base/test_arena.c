@@ -80,6 +80,41 @@ static void chunks_count_in_the_budget_and_come_back(void **state)
 	arena_free(NULL);
 }
 
+static void a_branch_counts_as_its_trunk_until_it_ends(void **state)
+{
+	CLEANUP(arena_freep) struct arena *trunk = arena_new(1 << 20, NULL);
+	struct error err = { 0 };
+	struct budget budget;
+	struct arena *branch;
+
+	(void)state;
+	assert_non_null(arena_alloc(trunk, 300 << 10));
+	for (int round = 0; round < 3; round++) {
+		struct arena *twig;
+
+		branch = arena_branch(trunk);
+		twig = arena_branch(branch);
+		assert_non_null(arena_alloc(branch, 300 << 10));
+		assert_non_null(arena_alloc(twig, 300 << 10));
+		/* 900 KiB of 1 MiB are taken, wherever one asks */
+		assert_null(arena_alloc(trunk, 200 << 10));
+		assert_null(arena_alloc(branch, 200 << 10));
+		assert_null(arena_alloc(twig, 200 << 10));
+		assert_int_equal(arena_error(twig, &err), -1);
+		assert_int_equal(err.code, ERROR_TOO_LARGE);
+		assert_non_null(strstr(err.message, "1048576 bytes"));
+		arena_free(twig);
+		arena_free(branch);
+	}
+	assert_non_null(arena_alloc(trunk, 600 << 10));
+	arena_reset(trunk);
+	budget_init(&budget, 100 << 10);
+	branch = arena_new(SIZE_MAX, &budget);
+	arena_free(arena_branch(branch));
+	arena_free(branch);
+	assert_int_equal(budget_used(&budget), 0);
+}
+
 static void after_a_reset_it_is_as_new(void **state)
 {
 	CLEANUP(arena_freep) struct arena *arena = arena_new(64 << 10, NULL);
@@ -200,6 +235,7 @@ int main(void)
 		cmocka_unit_test(past_its_limit_it_says_null_and_remembers),
 		cmocka_unit_test(sizes_that_would_wrap_are_over_the_limit),
 		cmocka_unit_test(chunks_count_in_the_budget_and_come_back),
+		cmocka_unit_test(a_branch_counts_as_its_trunk_until_it_ends),
 		cmocka_unit_test(after_a_reset_it_is_as_new),
 		cmocka_unit_test(the_newest_grows_and_others_move),
 		cmocka_unit_test(what_is_undone_can_be_had_again),
