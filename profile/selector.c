@@ -90,6 +90,14 @@ int selector_add_equal(struct selector *selector, struct str name, struct str va
 	return add(selector, &matcher, err);
 }
 
+int selector_add_regex(struct selector *selector, struct str name, struct str pattern,
+                       struct error *err)
+{
+	const struct matcher matcher = make_matcher(name, MATCH_REGEX, pattern);
+
+	return add(selector, &matcher, err);
+}
+
 struct parser {
 	struct selector *selector;
 	struct selector_lexer lexer;

@@ -58,6 +58,10 @@ int selector_parse(struct selector *selector, struct str text, struct error *err
 int selector_add_equal(struct selector *selector, struct str name, struct str value,
                        struct error *err);
 
+/* Adds name=~"pattern"; the bytes are borrowed. */
+int selector_add_regex(struct selector *selector, struct str name, struct str pattern,
+                       struct error *err);
+
 /*
  * Takes the first matcher on `name` out and gives it as it was written (a __name__ that
  * means a profile type is found as __name__), without its regex; false when there is

@@ -32,10 +32,10 @@ static bool by_process(const struct gpu_groups *groups)
 /* ---- profiles ---- */
 
 static int find_group(struct gpu_groups *groups, const struct gpu_roster *roster,
-                      const struct gpu_role *role, uint32_t *out, struct error *err)
+                      const struct gpu_role *role, const struct label_set *labels, uint32_t *out,
+                      struct error *err)
 {
-	const struct str *label = label_set_find(&role->labels, groups->by);
-	const struct str key = label ? *label : STR("");
+	const struct str key = label_set_value(labels, groups->by);
 	const struct hash128 id = by_process(groups) ? intern_pair(roster->secret, 0, role->process)
 	                                             : hash128_str(roster->secret, key);
 	bool is_new;
@@ -44,10 +44,14 @@ static int find_group(struct gpu_groups *groups, const struct gpu_roster *roster
 	if (group == INTERN_NONE ||
 	    (is_new && !ARENA_GROW(groups->arena, groups->groups, group, groups->group_capacity)))
 		return arena_error(groups->arena, err);
-	if (is_new)
-		groups->groups[group] = (struct gpu_group){ .key = key, .process = role->process };
 	*out = group;
-	return 0;
+	if (!is_new)
+		return 0;
+	groups->groups[group] = (struct gpu_group){
+		.key = arena_copy(groups->arena, key),
+		.process = role->process,
+	};
+	return groups->groups[group].key.data ? 0 : arena_error(groups->arena, err);
 }
 
 int gpu_groups_add(struct gpu_groups *groups, const struct gpu_roster *roster,
@@ -64,7 +68,7 @@ int gpu_groups_add(struct gpu_groups *groups, const struct gpu_roster *roster,
 	series = &groups->series[number];
 	if (is_new) {
 		*series = (struct gpu_group_series){ .node = role->node };
-		if (find_group(groups, roster, role, &series->group, err) < 0)
+		if (find_group(groups, roster, role, point->labels, &series->group, err) < 0)
 			return -1;
 	}
 	return gpu_cells_add(&series->cells, groups->arena, groups->grid, point->time_unix_ns,

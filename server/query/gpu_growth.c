@@ -75,8 +75,10 @@ static int add_tick(void *context, const struct store_point *point, struct error
 
 static int scan_ticks(struct growth *run, struct store_range range, struct error *err)
 {
+	const struct gpu_read read = { GPU_TICKING, GPU_WHOLE_NODES, range, { NULL, 0 } };
+
 	gpu_roster_begin_scan(&run->roster);
-	return gpu_question_scan(run->question, GPU_TICKING, range, add_tick, run, err);
+	return gpu_question_scan(run->question, &read, add_tick, run, err);
 }
 
 /* Since when the longest floor counts. */
@@ -127,6 +129,32 @@ static int narrow_to_node(struct gpu_question *question, struct str id, struct e
 	                          err);
 }
 
+/* Whether an id begins with node and name of a process. */
+static bool may_be(const struct growth *run, uint32_t process, struct str id)
+{
+	const struct str hostname = run->roster.nodes[run->roster.processes[process].node].hostname;
+	const struct str name = gpu_roster_process_name(&run->roster, process);
+
+	return id.length > hostname.length + 1 + name.length && str_starts_with(id, hostname) &&
+	       str_starts_with(str_skip(id, hostname.length + 1), name);
+}
+
+/* Since when those that the question is about are there. */
+static int find_starts(struct growth *run, struct str id, struct error *err)
+{
+	const size_t count = gpu_roster_process_count(&run->roster);
+	uint32_t *wanted = arena_array_raw(run->arena, count + 1, sizeof(*wanted));
+	size_t wanted_count = 0;
+
+	if (!wanted)
+		return arena_error(run->arena, err);
+	for (uint32_t i = 0; i < count; i++)
+		if (run->roster.processes[i].is_asked && (id.length == 0 || may_be(run, i, id)))
+			wanted[wanted_count++] = i;
+	return gpu_starts_find(&run->roster, wanted, wanted_count,
+	                       floor_start(run->question) - GPU_TICK_SLACK_NS, err);
+}
+
 static int find_process(struct growth *run, struct str id, struct error *err)
 {
 	const size_t count = gpu_roster_process_count(&run->roster);
@@ -135,11 +163,14 @@ static int find_process(struct growth *run, struct str id, struct error *err)
 	if (id.length == 0)
 		return 0;
 	for (uint32_t i = 0; i < count; i++) {
-		const struct str name = gpu_roster_process_id(&run->roster, i);
+		struct str name;
 
+		if (!run->roster.processes[i].is_asked || !may_be(run, i, id))
+			continue;
+		name = gpu_roster_process_id(&run->roster, i);
 		if (!name.data)
 			return arena_error(run->arena, err);
-		if (run->roster.processes[i].is_asked && str_equal(name, id))
+		if (str_equal(name, id))
 			run->process = i;
 	}
 	return run->process == GPU_NOBODY ? refuse_process(id, err) : 0;
@@ -299,7 +330,6 @@ static int read_pieces(struct growth *run, struct error *err)
 		.tenant = context->tenant,
 		.selector = &selector,
 		.cancel = context->cancel,
-		.arena = run->arena,
 	};
 
 	if (run->question->query.nothing)
@@ -307,6 +337,9 @@ static int read_pieces(struct growth *run, struct error *err)
 	if (make_selector(run, &selector, err) < 0)
 		return -1;
 	while (gpu_tick_spans_next(&run->spans, &query.range)) {
+		CLEANUP(arena_freep) struct arena *piece = arena_branch(run->arena);
+
+		query.arena = piece;
 		gpu_stacks_begin_scan(&run->stacks);
 		if (store_scan_samples(context->store, &query, add_samples, run, err) < 0)
 			return -1;
@@ -401,11 +434,10 @@ int gpu_growth_list(struct gpu_question *question, struct str process, size_t li
 	*out = (struct gpu_growth){ 0 };
 	if (narrow_to_node(question, process, err) < 0)
 		return -1;
-	gpu_roster_init(&run.roster, question);
+	gpu_roster_init(&run.roster, question, GPU_PROCESSES);
 	if (gpu_stacks_init(&run.stacks, arena, err) < 0 || find_ticks(&run, err) < 0 ||
-	    gpu_starts_find(&run.roster, floor_start(question) - GPU_TICK_SLACK_NS, err) < 0 ||
-	    find_process(&run, process, err) < 0 || judge_nodes(&run, err) < 0 ||
-	    read_pieces(&run, err) < 0)
+	    find_starts(&run, process, err) < 0 || find_process(&run, process, err) < 0 ||
+	    judge_nodes(&run, err) < 0 || read_pieces(&run, err) < 0)
 		return -1;
 	return make_list(&run, limit, out, err);
 }

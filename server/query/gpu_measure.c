@@ -60,6 +60,17 @@ enum gpu_measure gpu_measure_of(const struct label_set *labels)
 	return GPU_MEASURE_COUNT;
 }
 
+bool gpu_label_is_of_series(struct str name)
+{
+	static const char *const of_series[] = { "cuda_class", "cuda_error", "gpu",
+		                                 "reason",     "recovered",  "state" };
+
+	for (size_t i = 0; i < ARRAY_LENGTH(of_series); i++)
+		if (str_equals(name, of_series[i]))
+			return true;
+	return str_starts_with(name, STR("__"));
+}
+
 bool gpu_class_is_on_device(struct str memory_class)
 {
 	static const char *const elsewhere[] = { "pinned", "registered", "graph" };

@@ -48,6 +48,12 @@ enum gpu_measure gpu_measure_of(const struct label_set *labels);
 bool gpu_is_heartbeat(const struct label_set *labels);
 
 /*
+ * Whether a label tells the series of one process apart: its other labels all of them
+ * share.
+ */
+bool gpu_label_is_of_series(struct str name);
+
+/*
  * Whether memory of a class lies on the device: pinned and registered memory is the
  * host's, and what a graph holds is not told apart.
  */

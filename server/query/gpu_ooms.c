@@ -12,7 +12,8 @@
 
 struct event {
 	struct gpu_place place;
-	const struct gpu_role *role;
+	struct gpu_role role;
+	struct label_set labels; /* all of its series */
 	int64_t requested_bytes;
 };
 
@@ -32,22 +33,36 @@ struct ooms {
 
 /* ---- which events ---- */
 
-/* Keeps the first ones of those that come in any order. */
-static void keep(struct ooms *run, const struct event *event)
+/* The event of a point; its labels are those of the point. */
+static struct event event_of(const struct gpu_role *role, const struct store_point *point)
+{
+	return (struct event){
+		.place = gpu_place_of(point->time_unix_ns, point->labels),
+		.role = *role,
+		.labels = *point->labels,
+		.requested_bytes = point->total,
+	};
+}
+
+/* Keeps the first ones of those that come in any order, with copies of their labels. */
+static int keep(struct ooms *run, const struct event *event, struct error *err)
 {
 	size_t at = run->count;
 
 	if (run->has_cursor && gpu_place_compare(&event->place, &run->cursor) <= 0)
-		return;
+		return 0;
 	while (at > 0 && gpu_place_compare(&event->place, &run->events[at - 1].place) < 0)
 		at--;
 	if (at == run->most)
-		return;
+		return 0;
 	if (run->count < run->most)
 		run->count++;
 	memmove(&run->events[at + 1], &run->events[at],
 	        (run->count - at - 1) * sizeof(*run->events));
 	run->events[at] = *event;
+	return label_set_copy(&event->labels, run->arena, &run->events[at].labels)
+	               ? 0
+	               : arena_error(run->arena, err);
 }
 
 static int add_point(void *context, const struct store_point *point, struct error *err)
@@ -57,12 +72,11 @@ static int add_point(void *context, const struct store_point *point, struct erro
 
 	if (!role)
 		return -1;
-	if (role->measure == GPU_OOM_BYTES && role->is_asked)
-		keep(run, &(struct event){
-				  .place = gpu_place_of(point->time_unix_ns, point->labels),
-				  .role = role,
-				  .requested_bytes = point->total,
-			  });
+	if (role->measure == GPU_OOM_BYTES && role->is_asked) {
+		const struct event event = event_of(role, point);
+
+		return keep(run, &event, err);
+	}
 	return 0;
 }
 
@@ -74,12 +88,25 @@ static int begin(struct ooms *run, const struct gpu_question *question, size_t m
 		.arena = question->query.context.arena,
 		.most = most,
 	};
-	gpu_roster_init(&run->roster, question);
+	gpu_roster_init(&run->roster, question, GPU_WHOLE_NODES);
 	run->events = arena_array(run->arena, most + 1, sizeof(*run->events));
 	if (!run->events)
 		return arena_error(run->arena, err);
 	run->held.stacks = &run->stacks;
 	return gpu_stacks_init(&run->stacks, run->arena, err);
+}
+
+static int scan_events(struct ooms *run, enum gpu_scope scope, struct store_range range,
+                       store_point_visitor visit, void *context, struct error *err)
+{
+	const struct gpu_read read = {
+		.measures = GPU_MEASURE_BIT(GPU_OOM_BYTES),
+		.scope = scope,
+		.range = range,
+	};
+
+	gpu_roster_begin_scan(&run->roster);
+	return gpu_question_scan(run->question, &read, visit, context, err);
 }
 
 /* ---- what belongs to an event ---- */
@@ -90,17 +117,18 @@ static int read_moment(struct ooms *run, const struct event *event, struct str t
                        struct error *err)
 {
 	const struct read_query_context *asked = &run->question->query.context;
+	CLEANUP(arena_freep) struct arena *moment = arena_branch(run->arena);
 	struct selector selector;
 	const struct store_query query = {
 		.tenant = asked->tenant,
 		.selector = &selector,
 		.range = { event->place.time_ns, event->place.time_ns },
 		.cancel = asked->cancel,
-		.arena = run->arena,
+		.arena = moment,
 	};
 	int status;
 
-	selector_init(&selector, run->arena);
+	selector_init(&selector, moment);
 	status = selector_add_equal(&selector, STR("__profile_type__"), type, err);
 	for (size_t i = 0; status == 0 && i < labels->count; i++)
 		if (!str_starts_with(labels->labels[i].name, STR("__")))
@@ -151,7 +179,7 @@ static void holder_labels(const struct event *event, struct label labels[static 
 
 	*out = (struct label_set){ labels, 0 };
 	for (size_t i = 0; i < ARRAY_LENGTH(shared); i++) {
-		const struct str *value = label_set_find(&event->role->labels, str_of(shared[i]));
+		const struct str *value = label_set_find(&event->labels, str_of(shared[i]));
 
 		if (value && !is_unknown_gpu(shared[i], *value))
 			labels[out->count++] = (struct label){ str_of(shared[i]), *value };
@@ -165,8 +193,8 @@ static int read_stack(struct ooms *run, const struct event *event, struct gpu_oo
 	struct gpu_held_top top;
 
 	gpu_held_clear(&run->held);
-	if (read_moment(run, event, gpu_measure_type(GPU_OOM_BYTES), &event->role->labels, add_held,
-	                run, err) < 0 ||
+	if (read_moment(run, event, gpu_measure_type(GPU_OOM_BYTES), &event->labels, add_held, run,
+	                err) < 0 ||
 	    gpu_held_take_top(&run->held, 1, &top, err) < 0)
 		return -1;
 	if (top.count > 0)
@@ -195,13 +223,11 @@ static int read_device(struct ooms *run, const struct event *event, struct gpu_o
 	struct found_value used = { 0 };
 	struct found_value total = { 0 };
 
-	if (read_moment(run, event, STR(DEVICE_TOTAL), &event->role->labels, find_value, &total,
-	                err) < 0)
+	if (read_moment(run, event, STR(DEVICE_TOTAL), &event->labels, find_value, &total, err) < 0)
 		return -1;
 	if (!total.is_found)
 		return 0;
-	if (read_moment(run, event, STR(DEVICE_USED), &event->role->labels, find_value, &used,
-	                err) < 0)
+	if (read_moment(run, event, STR(DEVICE_USED), &event->labels, find_value, &used, err) < 0)
 		return -1;
 	out->knows_device = true;
 	out->device_used_bytes = used.value;
@@ -211,7 +237,7 @@ static int read_device(struct ooms *run, const struct event *event, struct gpu_o
 
 static struct str event_id(const struct ooms *run, const struct event *event)
 {
-	const struct label_set *labels = &event->role->labels;
+	const struct label_set *labels = &event->labels;
 	const struct str hostname = label_set_value(labels, STR("hostname"));
 	const struct str *pid = label_set_find(labels, STR("pid"));
 	const struct str name = pid ? *pid : label_set_value(labels, STR("service_name"));
@@ -232,13 +258,13 @@ static enum gpu_oom_recovery recovery_of(const struct label_set *labels)
 static int describe(struct ooms *run, const struct event *event, struct gpu_oom *out,
                     struct error *err)
 {
-	const struct label_set *labels = &event->role->labels;
+	const struct label_set *labels = &event->labels;
 
 	*out = (struct gpu_oom){
 		.id = event_id(run, event),
 		.time_ms = event->place.time_ns / NS_PER_MS,
-		.labels = run->roster.processes[event->role->process].labels,
-		.gpu = event->role->gpu,
+		.labels = run->roster.processes[event->role.process].labels,
+		.gpu = event->role.gpu,
 		.cuda_error = label_set_value(labels, STR("cuda_error")),
 		.requested_bytes = event->requested_bytes,
 		.recovery = recovery_of(labels),
@@ -261,9 +287,7 @@ int gpu_ooms_list(const struct gpu_question *question, struct str cursor, size_t
 	run.has_cursor = cursor.length > 0;
 	if (run.has_cursor && gpu_place_parse(cursor, &run.cursor, err) < 0)
 		return -1;
-	gpu_roster_begin_scan(&run.roster);
-	if (gpu_question_scan(question, GPU_MEASURE_BIT(GPU_OOM_BYTES), question->query.range,
-	                      add_point, &run, err) < 0)
+	if (scan_events(&run, GPU_PROCESSES, question->query.range, add_point, &run, err) < 0)
 		return -1;
 	out->events = arena_array(run.arena, run.count + 1, sizeof(*out->events));
 	if (!out->events)
@@ -333,17 +357,31 @@ static int add_tick(void *context, const struct store_point *point, struct error
 	return 0;
 }
 
-static int find_starts(struct ooms *run, int64_t time_ns, struct error *err)
+static int see_ticks(struct ooms *run, int64_t time_ns, struct error *err)
 {
-	/* the tick of what came and went within one stands behind its OOM */
-	const struct store_range range = { time_ns - GPU_TICK_SLACK_NS,
-		                           time_ns + GPU_TICK_SLACK_NS };
+	const struct gpu_read read = {
+		.measures = GPU_TICKING | GPU_MEASURE_BIT(GPU_PEAK_BYTES),
+		.scope = GPU_WHOLE_NODES,
+		/* the tick of what came and went within one stands behind its OOM */
+		.range = { time_ns - GPU_TICK_SLACK_NS, time_ns + GPU_TICK_SLACK_NS },
+	};
 
 	gpu_roster_begin_scan(&run->roster);
-	if (gpu_question_scan(run->question, GPU_TICKING | GPU_MEASURE_BIT(GPU_PEAK_BYTES), range,
-	                      add_tick, run, err) < 0)
-		return -1;
-	return gpu_starts_find(&run->roster, range.start_unix_ns, err);
+	return gpu_question_scan(run->question, &read, add_tick, run, err);
+}
+
+static int find_starts(const struct holders *holders, int64_t time_ns, struct error *err)
+{
+	struct ooms *run = holders->run;
+	uint32_t *wanted = arena_array_raw(run->arena, holders->count + 1, sizeof(*wanted));
+	size_t count = 0;
+
+	if (!wanted)
+		return arena_error(run->arena, err);
+	for (size_t i = 0; i < holders->count; i++)
+		if (holders->items[i].process != GPU_NOBODY)
+			wanted[count++] = holders->items[i].process;
+	return gpu_starts_find(&run->roster, wanted, count, time_ns - GPU_TICK_SLACK_NS, err);
 }
 
 static int make_process(struct ooms *run, struct holder *holder, struct gpu_oom_process *out,
@@ -366,11 +404,12 @@ static int read_processes(struct ooms *run, const struct event *event, struct gp
 	struct label labels[3];
 	struct label_set set;
 
-	if (find_starts(run, event->place.time_ns, err) < 0)
+	if (see_ticks(run, event->place.time_ns, err) < 0)
 		return -1;
 	holder_labels(event, labels, &set);
 	if (read_moment(run, event, gpu_measure_type(GPU_PEAK_BYTES), &set, add_holder, &holders,
-	                err) < 0)
+	                err) < 0 ||
+	    find_starts(&holders, event->place.time_ns, err) < 0)
 		return -1;
 	out->processes = arena_array(run->arena, holders.count + 1, sizeof(*out->processes));
 	if (!out->processes)
@@ -393,21 +432,19 @@ static int match_point(void *context, const struct store_point *point, struct er
 {
 	struct named_event *named = context;
 	struct ooms *run = named->run;
-	struct event event = { .place = gpu_place_of(point->time_unix_ns, point->labels),
-		               .requested_bytes = point->total };
+	const struct gpu_role *role = gpu_roster_role(&run->roster, point, err);
+	struct event event;
 	struct str id;
 
-	event.role = gpu_roster_role(&run->roster, point, err);
-	if (!event.role)
+	if (!role)
 		return -1;
-	if (event.role->measure != GPU_OOM_BYTES)
+	if (role->measure != GPU_OOM_BYTES)
 		return 0;
+	event = event_of(role, point);
 	id = event_id(run, &event);
 	if (!id.data)
 		return arena_error(run->arena, err);
-	if (str_equal(id, named->id))
-		keep(run, &event);
-	return 0;
+	return str_equal(id, named->id) ? keep(run, &event, err) : 0;
 }
 
 static int refuse_id(struct str id, struct error *err)
@@ -443,9 +480,7 @@ int gpu_ooms_find(struct gpu_question *question, struct str id, struct gpu_oom *
 		return -1;
 	named.run = &run;
 	range = (struct store_range){ time_ms * NS_PER_MS, time_ms * NS_PER_MS + NS_PER_MS - 1 };
-	gpu_roster_begin_scan(&run.roster);
-	if (gpu_question_scan(question, GPU_MEASURE_BIT(GPU_OOM_BYTES), range, match_point, &named,
-	                      err) < 0)
+	if (scan_events(&run, GPU_WHOLE_NODES, range, match_point, &named, err) < 0)
 		return -1;
 	if (run.count == 0)
 		return refuse_id(id, err);

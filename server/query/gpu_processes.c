@@ -2,36 +2,14 @@
 
 #include <stdlib.h>
 
-#include "server/query/gpu_moments.h"
 #include "server/query/gpu_starts.h"
 #include "server/query/gpu_ticks.h"
 
-#define ALL_MEASURES                                                                \
-	((GPU_MEASURE_BIT(GPU_OOM_BYTES) - 1) | GPU_MEASURE_BIT(GPU_DEVICE_BYTES) | \
-	 GPU_MEASURE_BIT(GPU_DEVICE_USED) | GPU_MEASURE_BIT(GPU_SUSPENDED))
-#define SHARES_MAX 256 /* names apart; more are one share: a guess, hosts have 16 GPUs */
-
-/* What a node's profiles are compared with. */
-struct node_times {
-	bool is_heard;     /* tick_ns is there and fresh */
-	bool has_base;     /* base_ns is there and fresh */
-	int64_t tick_ns;   /* the state of things at the end */
-	int64_t base_ns;   /* and at the start */
-	int64_t newest_ns; /* of all ticks in the range, fresh or not */
-};
-
-/* Sums of one process. */
-struct tally {
-	int64_t live_bytes;
-	int64_t live_blocks;
-	int64_t base_bytes;
-	int64_t alloc_bytes;
-	int64_t alloc_calls;
-	int64_t failures;
-	enum gpu_process_state state; /* of one that runs */
-	struct gpu_shares by_class;
-	struct gpu_shares by_gpu;
-};
+/* What is told of processes, and what devices say and hold. */
+#define OF_PROCESSES ((GPU_MEASURE_BIT(GPU_OOM_BYTES) - 1) | GPU_MEASURE_BIT(GPU_SUSPENDED))
+#define OF_DEVICES                                                             \
+	(GPU_MEASURE_BIT(GPU_LIVE_BYTES) | GPU_MEASURE_BIT(GPU_DEVICE_BYTES) | \
+	 GPU_MEASURE_BIT(GPU_DEVICE_USED))
 
 struct processes {
 	struct gpu_roster roster;
@@ -39,13 +17,10 @@ struct processes {
 	struct arena *arena;
 	struct store_range range;
 
-	struct node_times *nodes;
+	struct gpu_node_times *nodes;
 	size_t node_capacity;
 	size_t node_count;
-	struct tally *tallies;
-	size_t tally_capacity;
-	size_t tally_count;
-	struct gpu_moments moments;
+	struct gpu_tallies tallies; /* by process */
 	struct gpu_devices devices;
 	const struct gpu_moment *peaks; /* by process */
 };
@@ -64,23 +39,23 @@ static int add_tick(void *context, const struct store_point *point, struct error
 	return gpu_ticks_add(&run->ticks, role->node, point->time_unix_ns, err);
 }
 
+static int scan(struct processes *run, const struct gpu_read *read, store_point_visitor visit,
+                struct error *err)
+{
+	gpu_roster_begin_scan(&run->roster);
+	return gpu_question_scan(run->roster.question, read, visit, run, err);
+}
+
 static int scan_ticks(struct processes *run, int64_t end_ns, struct error *err)
 {
-	const struct store_range range = { end_ns - GPU_TICK_SLACK_NS, end_ns };
+	const struct gpu_read read = {
+		.measures = GPU_TICKING,
+		.scope = GPU_WHOLE_NODES,
+		.range = { end_ns - GPU_TICK_SLACK_NS, end_ns },
+	};
 
-	gpu_roster_begin_scan(&run->roster);
-	return gpu_question_scan(run->roster.question, GPU_TICKING, range, add_tick, run, err);
+	return scan(run, &read, add_tick, err);
 }
-
-static int find_ticks(struct processes *run, struct error *err)
-{
-	if (scan_ticks(run, run->range.start_unix_ns, err) < 0 ||
-	    scan_ticks(run, run->range.end_unix_ns, err) < 0)
-		return -1;
-	return gpu_ticks_finish(&run->ticks, err);
-}
-
-/* ---- everything in the range ---- */
 
 static int need_node(struct processes *run, uint32_t node, struct error *err)
 {
@@ -89,9 +64,11 @@ static int need_node(struct processes *run, uint32_t node, struct error *err)
 		                &run->node_capacity))
 			return arena_error(run->arena, err);
 	for (; run->node_count <= node; run->node_count++) {
-		struct node_times *times = &run->nodes[run->node_count];
+		struct gpu_node_times *times = &run->nodes[run->node_count];
 
-		*times = (struct node_times){ .newest_ns = INT64_MIN };
+		*times = (struct gpu_node_times){
+			.newest_ns = gpu_ticks_newest(&run->ticks, (uint32_t)run->node_count),
+		};
 		times->is_heard = gpu_ticks_at(&run->ticks, (uint32_t)run->node_count,
 		                               run->range.end_unix_ns, &times->tick_ns);
 		times->has_base = gpu_ticks_at(&run->ticks, (uint32_t)run->node_count,
@@ -100,134 +77,89 @@ static int need_node(struct processes *run, uint32_t node, struct error *err)
 	return 0;
 }
 
-static int need_tally(struct processes *run, uint32_t process, struct error *err)
+static int find_ticks(struct processes *run, struct error *err)
 {
-	while (process >= run->tally_capacity)
-		if (!arena_grow(run->arena, (void **)&run->tallies, sizeof(*run->tallies),
-		                &run->tally_capacity))
-			return arena_error(run->arena, err);
-	for (; run->tally_count <= process; run->tally_count++)
-		run->tallies[run->tally_count] = (struct tally){ 0 };
-	return 0;
-}
-
-static int add_share(struct arena *arena, struct gpu_shares *shares, struct str name, int64_t bytes,
-                     struct error *err)
-{
-	size_t at = 0;
-
-	if (shares->count >= SHARES_MAX)
-		name = STR("other");
-	while (at < shares->count && str_compare(shares->items[at].name, name) < 0)
-		at++;
-	if (at < shares->count && str_equal(shares->items[at].name, name)) {
-		shares->items[at].bytes = gpu_bytes_add(shares->items[at].bytes, bytes);
-		return 0;
-	}
-	if (!ARENA_GROW(arena, shares->items, shares->count, shares->capacity))
-		return arena_error(arena, err);
-	memmove(&shares->items[at + 1], &shares->items[at],
-	        (shares->count - at) * sizeof(*shares->items));
-	shares->items[at] = (struct gpu_share){ name, bytes };
-	shares->count++;
-	return 0;
-}
-
-static int add_live(struct processes *run, const struct gpu_role *role,
-                    const struct store_point *point, struct error *err)
-{
-	const struct node_times *node = &run->nodes[role->node];
-	struct tally *tally = &run->tallies[role->process];
-	const bool is_now = node->is_heard && point->time_unix_ns == node->tick_ns;
-
-	if (is_now &&
-	    add_share(run->arena, &tally->by_class, role->memory_class, point->total, err) < 0)
+	if (scan_ticks(run, run->range.start_unix_ns, err) < 0 ||
+	    scan_ticks(run, run->range.end_unix_ns, err) < 0 ||
+	    gpu_ticks_finish(&run->ticks, err) < 0)
 		return -1;
-	if (!role->is_counted)
-		return 0;
-	if (is_now) {
-		tally->live_bytes = gpu_bytes_add(tally->live_bytes, point->total);
-		if (add_share(run->arena, &tally->by_gpu, role->gpu, point->total, err) < 0)
+	for (uint32_t node = 0; node < gpu_roster_node_count(&run->roster); node++)
+		if (need_node(run, node, err) < 0)
 			return -1;
-	}
-	if (node->has_base && point->time_unix_ns == node->base_ns)
-		tally->base_bytes = gpu_bytes_add(tally->base_bytes, point->total);
 	return 0;
 }
 
-/* Whether a profile of an interval belongs to the range. */
-static bool is_behind_base(const struct node_times *node, int64_t time_ns, int64_t start_ns)
+static void see_tick(struct gpu_node_times *node, int64_t time_ns)
 {
-	return time_ns > (node->has_base ? node->base_ns : start_ns);
+	if (time_ns > node->newest_ns)
+		node->newest_ns = time_ns;
 }
 
-static enum gpu_process_state suspended_state(const struct gpu_role *role)
-{
-	return str_equals(label_set_value(&role->labels, STR("state")), "checkpointed")
-	               ? GPU_PROCESS_CHECKPOINTED
-	               : GPU_PROCESS_LOCKED;
-}
+/* ---- what is asked for, in the range ---- */
 
-static int add_measure(struct processes *run, const struct gpu_role *role,
-                       const struct store_point *point, struct error *err)
+static int add_point(void *context, const struct store_point *point, struct error *err)
 {
-	const struct node_times *node = &run->nodes[role->node];
-	struct tally *tally = &run->tallies[role->process];
-	const bool is_inside = is_behind_base(node, point->time_unix_ns, run->range.start_unix_ns);
+	struct processes *run = context;
+	const struct gpu_role *role = gpu_roster_role(&run->roster, point, err);
 
-	switch (role->measure) {
-	case GPU_LIVE_BYTES:
-		if (add_live(run, role, point, err) < 0)
-			return -1;
-		if (!role->is_counted || point->time_unix_ns < run->range.start_unix_ns)
-			return 0;
-		return gpu_moments_add(&run->moments, role, point, err);
-	case GPU_LIVE_BLOCKS:
-		if (role->is_counted && node->is_heard && point->time_unix_ns == node->tick_ns)
-			tally->live_blocks = gpu_bytes_add(tally->live_blocks, point->total);
+	if (!role)
+		return -1;
+	if (role->measure == GPU_MEASURE_COUNT || role->process == GPU_NOBODY)
 		return 0;
-	case GPU_ALLOC_BYTES:
-		if (role->is_counted && is_inside)
-			tally->alloc_bytes = gpu_bytes_add(tally->alloc_bytes, point->total);
-		return 0;
-	case GPU_ALLOC_CALLS:
-		if (role->is_counted && is_inside)
-			tally->alloc_calls = gpu_bytes_add(tally->alloc_calls, point->total);
-		return 0;
-	case GPU_FAILURES:
-		if (is_inside)
-			tally->failures = gpu_bytes_add(tally->failures, point->total);
-		return 0;
-	case GPU_PEAK_BYTES:
-		if (!role->is_counted || point->time_unix_ns < run->range.start_unix_ns)
-			return 0;
-		return gpu_moments_add(&run->moments, role, point, err);
-	case GPU_SUSPENDED:
-		if (node->is_heard && point->time_unix_ns == node->tick_ns)
-			tally->state = suspended_state(role);
-		return 0;
-	default:
-		return 0;
+	if (need_node(run, role->node, err) < 0)
+		return -1;
+	if (gpu_role_ticks(role)) {
+		struct gpu_process *process = &run->roster.processes[role->process];
+
+		see_tick(&run->nodes[role->node], point->time_unix_ns);
+		gpu_process_see(process, point->time_unix_ns);
+		if (point->time_unix_ns > process->last_ns)
+			process->last_ns = point->time_unix_ns;
 	}
+	return gpu_tallies_add(&run->tallies, &run->nodes[role->node], role, point, err);
 }
 
-/* What a device says, or what is live on one, at the newest tick. */
+static int scan_processes(struct processes *run, struct error *err)
+{
+	const struct gpu_read read = {
+		.measures = OF_PROCESSES,
+		.scope = GPU_PROCESSES,
+		.range = { run->range.start_unix_ns - GPU_TICK_SLACK_NS, run->range.end_unix_ns },
+	};
+
+	return scan(run, &read, add_point, err);
+}
+
+/* ---- what devices say, and what all processes hold on them ---- */
+
 static int add_to_device(struct processes *run, const struct gpu_role *role,
                          const struct store_point *point, enum gpu_device_value which,
                          struct error *err)
 {
-	const struct node_times *node = &run->nodes[role->node];
+	const struct gpu_node_times *node;
 
+	if (need_node(run, role->node, err) < 0)
+		return -1;
+	node = &run->nodes[role->node];
 	if (!node->is_heard || point->time_unix_ns != node->tick_ns)
 		return 0;
 	return gpu_devices_add(&run->devices, run->arena, run->roster.nodes[role->node].hostname,
 	                       role->gpu, which, point->total, err);
 }
 
-static int add_device(struct processes *run, const struct gpu_role *role,
-                      const struct store_point *point, struct error *err)
+static int add_device(void *context, const struct store_point *point, struct error *err)
 {
-	if (!gpu_question_asks_device(run->roster.question, &role->labels))
+	struct processes *run = context;
+	const struct gpu_role *role = gpu_roster_role(&run->roster, point, err);
+
+	if (!role)
+		return -1;
+	if (role->measure == GPU_LIVE_BYTES)
+		return gpu_class_is_on_device(role->memory_class)
+		               ? add_to_device(run, role, point, GPU_DEVICE_VALUE_LIVE, err)
+		               : 0;
+	if (!gpu_measure_is_of_device(role->measure) ||
+	    !gpu_question_asks_device(run->roster.question, point->labels))
 		return 0;
 	return add_to_device(run, role, point,
 	                     role->measure == GPU_DEVICE_USED ? GPU_DEVICE_VALUE_USED
@@ -235,145 +167,231 @@ static int add_device(struct processes *run, const struct gpu_role *role,
 	                     err);
 }
 
-static int add_point(void *context, const struct store_point *point, struct error *err)
+/* From the oldest tick that any node stands at; nodes that are not heard say nothing. */
+static int scan_devices(struct processes *run, struct error *err)
+{
+	struct gpu_read read = {
+		.measures = OF_DEVICES,
+		.scope = GPU_WHOLE_NODES,
+		.range = { INT64_MAX, run->range.end_unix_ns },
+	};
+
+	for (size_t i = 0; i < run->node_count; i++)
+		if (run->nodes[i].is_heard && run->nodes[i].tick_ns < read.range.start_unix_ns)
+			read.range.start_unix_ns = run->nodes[i].tick_ns;
+	return read.range.start_unix_ns == INT64_MAX ? 0 : scan(run, &read, add_device, err);
+}
+
+/* ---- nodes that fell silent within the range ---- */
+
+static int add_newest(void *context, const struct store_point *point, struct error *err)
 {
 	struct processes *run = context;
 	const struct gpu_role *role = gpu_roster_role(&run->roster, point, err);
-	struct gpu_process *process;
 
 	if (!role)
 		return -1;
-	if (role->measure == GPU_MEASURE_COUNT)
+	if (!gpu_role_ticks(role))
 		return 0;
 	if (need_node(run, role->node, err) < 0)
 		return -1;
-	if (gpu_measure_is_of_device(role->measure))
-		return add_device(run, role, point, err);
-	if (role->measure == GPU_LIVE_BYTES && gpu_class_is_on_device(role->memory_class) &&
-	    add_to_device(run, role, point, GPU_DEVICE_VALUE_LIVE, err) < 0)
-		return -1;
-	if (gpu_role_ticks(role) && point->time_unix_ns > run->nodes[role->node].newest_ns)
-		run->nodes[role->node].newest_ns = point->time_unix_ns;
-	if (role->process == GPU_NOBODY || need_tally(run, role->process, err) < 0)
-		return role->process == GPU_NOBODY ? 0 : -1;
-	process = &run->roster.processes[role->process];
-	if (gpu_role_ticks(role))
-		gpu_process_see(process, point->time_unix_ns);
-	if (gpu_role_ticks(role) && point->time_unix_ns > process->last_ns)
-		process->last_ns = point->time_unix_ns;
-	return role->is_asked ? add_measure(run, role, point, err) : 0;
+	see_tick(&run->nodes[role->node], point->time_unix_ns);
+	return 0;
 }
 
-static int scan_all(struct processes *run, struct error *err)
+/* Whether the ticks around both ends leave a node's newest one open that matters. */
+static bool misses_newest(const struct processes *run, int64_t end_ns)
 {
-	const struct store_range range = {
-		run->range.start_unix_ns - GPU_TICK_SLACK_NS,
-		run->range.end_unix_ns,
+	bool any = false;
+
+	for (size_t i = 0; i < run->node_count; i++)
+		any |= run->nodes[i].newest_ns >= end_ns;
+	for (size_t i = 0; i < run->tallies.count; i++) {
+		const struct gpu_process *process = &run->roster.processes[i];
+
+		if (process->is_asked && run->nodes[process->node].newest_ns < end_ns)
+			return true;
+	}
+	return !any;
+}
+
+/* Reads the ticks of whole nodes over the range, which is seldom needed. */
+static int scan_silence(struct processes *run, struct error *err)
+{
+	const struct gpu_read read = {
+		.measures = GPU_TICKING,
+		.scope = GPU_WHOLE_NODES,
+		.range = { run->range.start_unix_ns, run->range.end_unix_ns - GPU_TICK_SLACK_NS },
 	};
 
-	gpu_roster_begin_scan(&run->roster);
-	return gpu_question_scan(run->roster.question, ALL_MEASURES, range, add_point, run, err);
+	if (read.range.start_unix_ns > read.range.end_unix_ns ||
+	    !misses_newest(run, read.range.end_unix_ns))
+		return 0;
+	return scan(run, &read, add_newest, err);
 }
 
 /* ---- rows ---- */
 
-static void make_row(const struct processes *run, uint32_t number, struct gpu_process_row *row)
+static int64_t key_of(const struct processes *run, uint32_t number, enum gpu_process_order order)
 {
 	const struct gpu_process *process = &run->roster.processes[number];
-	const struct node_times *node = &run->nodes[process->node];
-	const struct tally *tally = &run->tallies[number];
-	const int64_t growth = gpu_bytes_subtract(tally->live_bytes, tally->base_bytes);
-	const int64_t freed = gpu_bytes_subtract(tally->alloc_bytes, growth);
+	const struct gpu_tally *tally = &run->tallies.items[number];
+
+	switch (order) {
+	case GPU_PROCESS_BY_PEAK:
+		return run->peaks[number].bytes;
+	case GPU_PROCESS_BY_ALLOC:
+		return tally->alloc_bytes;
+	case GPU_PROCESS_BY_FREED:
+		return gpu_tally_freed(tally);
+	case GPU_PROCESS_BY_GROWTH:
+		return gpu_tally_growth(tally);
+	case GPU_PROCESS_BY_FAILURES:
+		return tally->failures;
+	case GPU_PROCESS_BY_FIRST:
+		return process->first_ns;
+	case GPU_PROCESS_BY_LAST:
+		return process->last_ns;
+	default:
+		return tally->live_bytes;
+	}
+}
+
+static enum gpu_process_state state_of(const struct processes *run, uint32_t number)
+{
+	const struct gpu_process *process = &run->roster.processes[number];
+	const struct gpu_node_times *node = &run->nodes[process->node];
+
+	if (process->last_ns < node->newest_ns)
+		return GPU_PROCESS_EXITED;
+	return node->is_heard ? run->tallies.items[number].state : GPU_PROCESS_UNSEEN;
+}
+
+static int make_row(const struct processes *run, uint32_t number, struct gpu_process_row *row,
+                    struct error *err)
+{
+	const struct gpu_process *process = &run->roster.processes[number];
+	const struct gpu_node_times *node = &run->nodes[process->node];
+	const struct gpu_tally *tally = &run->tallies.items[number];
 
 	*row = (struct gpu_process_row){
 		.id = gpu_roster_process_id(&run->roster, number),
 		.labels = process->labels,
+		.state = state_of(run, number),
 		.first_ms = process->first_ns / NS_PER_MS,
 		.last_ms = process->last_ns / NS_PER_MS,
 		.live_bytes = tally->live_bytes,
 		.live_blocks = tally->live_blocks,
 		.by_class = tally->by_class,
 		.by_gpu = tally->by_gpu,
-		/* calls that nobody saw, in a gap, must not make it negative */
-		.freed_bytes = freed > 0 ? freed : 0,
-		.growth_bytes = growth,
+		.knows_change = node->has_base || process->first_ns >= run->range.start_unix_ns,
+		.freed_bytes = gpu_tally_freed(tally),
+		.growth_bytes = gpu_tally_growth(tally),
 		.peak_bytes = run->peaks[number].bytes,
 		.peak_ms = run->peaks[number].time_ns / NS_PER_MS,
 		.alloc_bytes = tally->alloc_bytes,
 		.alloc_calls = tally->alloc_calls,
 		.failures = tally->failures,
 	};
-	row->knows_change = node->has_base || process->first_ns >= run->range.start_unix_ns;
-	if (process->last_ns < node->newest_ns)
-		row->state = GPU_PROCESS_EXITED;
-	else
-		row->state = node->is_heard ? tally->state : GPU_PROCESS_UNSEEN;
+	return row->id.data ? 0 : arena_error(run->arena, err);
 }
 
-struct sorted_row {
+/* ---- which rows ---- */
+
+/* Of a row what its place depends on: ids are of those only that are shown. */
+struct candidate {
 	int64_t key;
-	struct gpu_process_row row;
+	uint32_t number;
+	struct str hostname;
+	struct str name;
+	const struct label_set *labels;
 };
 
-static int64_t key_of(const struct gpu_process_row *row, enum gpu_process_order order)
+struct candidates {
+	struct candidate *items;
+	uint32_t *numbers; /* of the items that gpu_starts_find() looks for */
+	size_t count;
+};
+
+static int compare_candidates(const void *left, const void *right)
 {
-	switch (order) {
-	case GPU_PROCESS_BY_PEAK:
-		return row->peak_bytes;
-	case GPU_PROCESS_BY_ALLOC:
-		return row->alloc_bytes;
-	case GPU_PROCESS_BY_FREED:
-		return row->freed_bytes;
-	case GPU_PROCESS_BY_GROWTH:
-		return row->growth_bytes;
-	case GPU_PROCESS_BY_FAILURES:
-		return row->failures;
-	case GPU_PROCESS_BY_FIRST:
-		return row->first_ms;
-	case GPU_PROCESS_BY_LAST:
-		return row->last_ms;
-	default:
-		return row->live_bytes;
-	}
+	const struct candidate *a = left;
+	const struct candidate *b = right;
+	int order = (b->key > a->key) - (b->key < a->key);
+
+	if (order == 0)
+		order = str_compare(a->hostname, b->hostname);
+	if (order == 0)
+		order = str_compare(a->name, b->name);
+	return order ? order : label_set_compare(a->labels, b->labels);
 }
 
-static int compare_rows(const void *left, const void *right)
+static int find_candidates(const struct processes *run, struct candidates *out, struct error *err)
 {
-	const struct sorted_row *a = left;
-	const struct sorted_row *b = right;
-	const int order = (b->key > a->key) - (b->key < a->key);
-	const int second = order ? order : str_compare(a->row.id, b->row.id);
-
-	return second ? second : label_set_compare(&a->row.labels, &b->row.labels);
-}
-
-static int sort_rows(const struct processes *run, enum gpu_process_order order, size_t limit,
-                     struct gpu_process_list *out, struct error *err)
-{
-	const size_t most = run->tally_count + 1;
-	struct sorted_row *sorted = arena_array(run->arena, most, sizeof(*sorted));
-	size_t count = 0;
-
-	out->rows = arena_array(run->arena, most, sizeof(*out->rows));
-	if (!sorted || !out->rows)
+	out->items = arena_array(run->arena, run->tallies.count + 1, sizeof(*out->items));
+	out->numbers = arena_array(run->arena, run->tallies.count + 1, sizeof(*out->numbers));
+	if (!out->items || !out->numbers)
 		return arena_error(run->arena, err);
-	for (uint32_t i = 0; i < run->tally_count; i++) {
+	for (uint32_t i = 0; i < run->tallies.count; i++) {
 		const struct gpu_process *process = &run->roster.processes[i];
 
-		/* what ended before the range was only looked at for its node's sake */
+		/* what ended before the range was only looked at for the base's sake */
 		if (!process->is_asked || process->last_ns < run->range.start_unix_ns)
 			continue;
-		make_row(run, i, &sorted[count].row);
-		if (!sorted[count].row.id.data)
-			return arena_error(run->arena, err);
-		sorted[count].key = key_of(&sorted[count].row, order);
-		count++;
+		out->items[out->count++] = (struct candidate){
+			.number = i,
+			.hostname = run->roster.nodes[process->node].hostname,
+			.name = gpu_roster_process_name(&run->roster, i),
+			.labels = &process->labels,
+		};
 	}
-	if (count > 1)
-		qsort(sorted, count, sizeof(*sorted), compare_rows);
-	out->count = count < limit ? count : limit;
-	for (size_t i = 0; i < out->count; i++)
-		out->rows[i] = sorted[i].row;
+	return 0;
+}
+
+static void sort_candidates(const struct processes *run, enum gpu_process_order order, size_t limit,
+                            struct candidates *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		rows->items[i].key = key_of(run, rows->items[i].number, order);
+	if (rows->count > 1)
+		qsort(rows->items, rows->count, sizeof(*rows->items), compare_candidates);
+	if (rows->count > limit)
+		rows->count = limit;
+}
+
+static int find_starts(struct processes *run, struct candidates *rows, struct error *err)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		rows->numbers[i] = rows->items[i].number;
+	return gpu_starts_find(&run->roster, rows->numbers, rows->count,
+	                       run->range.start_unix_ns - GPU_TICK_SLACK_NS, err);
+}
+
+/* Since when all are there must be known only where that is what they are sorted by. */
+static int choose_rows(struct processes *run, enum gpu_process_order order, size_t limit,
+                       struct candidates *rows, struct error *err)
+{
+	if (find_candidates(run, rows, err) < 0)
+		return -1;
+	if (order == GPU_PROCESS_BY_FIRST) {
+		if (find_starts(run, rows, err) < 0)
+			return -1;
+		sort_candidates(run, order, limit, rows);
+		return 0;
+	}
+	sort_candidates(run, order, limit, rows);
+	return find_starts(run, rows, err);
+}
+
+static int make_rows(struct processes *run, const struct candidates *rows,
+                     struct gpu_process_list *out, struct error *err)
+{
+	out->rows = arena_array(run->arena, rows->count + 1, sizeof(*out->rows));
+	if (!out->rows)
+		return arena_error(run->arena, err);
+	for (; out->count < rows->count; out->count++)
+		if (make_row(run, rows->items[out->count].number, &out->rows[out->count], err) < 0)
+			return -1;
 	return 0;
 }
 
@@ -398,20 +416,23 @@ int gpu_processes_list(const struct gpu_question *question, enum gpu_process_ord
 		.arena = question->query.context.arena,
 		.range = question->query.range,
 		.ticks.arena = question->query.context.arena,
-		.moments.arena = question->query.context.arena,
 	};
 
+	struct candidates rows = { 0 };
+
 	*out = (struct gpu_process_list){ 0 };
-	gpu_roster_init(&run.roster, question);
-	if (find_ticks(&run, err) < 0 || scan_all(&run, err) < 0)
+	gpu_roster_init(&run.roster, question, GPU_PROCESSES);
+	gpu_tallies_init(&run.tallies, run.arena, run.range.start_unix_ns);
+	if (find_ticks(&run, err) < 0 || scan_processes(&run, err) < 0 ||
+	    scan_devices(&run, err) < 0 || scan_silence(&run, err) < 0)
 		return -1;
-	run.peaks = gpu_moments_peaks(&run.moments, run.tally_count);
+	run.peaks = gpu_moments_peaks(&run.tallies.moments, run.tallies.count);
 	if (!run.peaks)
 		return arena_error(run.arena, err);
-	if (gpu_starts_find(&run.roster, run.range.start_unix_ns - GPU_TICK_SLACK_NS, err) < 0)
-		return -1;
 	find_newest(&run, out);
 	gpu_devices_finish(&run.devices);
 	out->devices = run.devices;
-	return sort_rows(&run, order, limit, out, err);
+	if (choose_rows(&run, order, limit, &rows, err) < 0)
+		return -1;
+	return make_rows(&run, &rows, out, err);
 }

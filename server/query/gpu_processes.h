@@ -14,27 +14,7 @@
 #pragma once
 
 #include "server/query/gpu_devices.h"
-#include "server/query/gpu_roster.h"
-
-enum gpu_process_state {
-	GPU_PROCESS_RUNNING,
-	GPU_PROCESS_LOCKED,       /* it runs, and its calls wait */
-	GPU_PROCESS_CHECKPOINTED, /* and its memory is on the host */
-	GPU_PROCESS_EXITED,       /* its node goes on without it */
-	GPU_PROCESS_UNSEEN,       /* its node is not heard of */
-};
-
-struct gpu_share {
-	struct str name;
-	int64_t bytes;
-};
-
-/* By name. */
-struct gpu_shares {
-	struct gpu_share *items;
-	size_t count;
-	size_t capacity;
-};
+#include "server/query/gpu_tally.h"
 
 struct gpu_process_row {
 	struct str id; /* hostname:pid:first_ms */

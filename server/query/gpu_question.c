@@ -37,6 +37,18 @@ bool gpu_question_asks(const struct gpu_question *question, const struct label_s
 	return selector_matches(&question->asked, labels);
 }
 
+bool gpu_question_asks_process(const struct gpu_question *question, const struct label_set *labels)
+{
+	for (size_t i = 0; i < question->asked.count; i++) {
+		struct matcher *matcher = &question->asked.matchers[i];
+		const struct selector one = { .matchers = matcher, .count = 1 };
+
+		if (!gpu_label_is_of_series(matcher->name) && !selector_matches(&one, labels))
+			return false;
+	}
+	return true;
+}
+
 bool gpu_question_asks_device(const struct gpu_question *question, const struct label_set *labels)
 {
 	static const char *const of_devices[] = { "hostname", "gpu", "cluster", "k8s_node" };
@@ -70,19 +82,20 @@ bool gpu_question_names_class(const struct gpu_question *question)
 }
 
 /* The store's question while it is asked. */
-struct gpu_read {
-	struct selector types;    /* owns its expression */
-	struct selector selector; /* types, and what the question says of nodes (borrowed) */
+struct gpu_asking {
+	struct selector chosen; /* by the read: types, pids; owns its expressions */
+	struct selector all;    /* these, and what the question says (borrowed) */
 	struct store_query query;
 };
 
-static void gpu_read_fini(struct gpu_read *read)
+static void gpu_asking_fini(struct gpu_asking *asking)
 {
-	selector_fini(&read->types);
+	selector_fini(&asking->chosen);
+	arena_free(asking->query.arena);
 }
 
 /* {__profile_type__=~"A|B"}: types have nothing that an expression takes apart. */
-static int add_types(struct selector *types, unsigned measures, struct error *err)
+static int add_types(struct selector *chosen, unsigned measures, struct error *err)
 {
 	const char *separator = "{__profile_type__=~\"";
 	struct strbuf text;
@@ -98,64 +111,78 @@ static int add_types(struct selector *types, unsigned measures, struct error *er
 	}
 	strbuf_add_text(&text, "\"}");
 	assert(!strbuf_overflowed(&text));
-	result = selector_parse(types, strbuf_view(&text), err);
+	result = selector_parse(chosen, strbuf_view(&text), err);
 	strbuf_fini(&text);
 	return result;
 }
 
-/* 1: it can be asked; 0: there is nothing to ask; -1. */
-static int gpu_read_init(struct gpu_read *read, const struct gpu_question *question,
-                         unsigned measures, struct store_range range, struct error *err)
+static bool narrows(const struct matcher *matcher, enum gpu_scope scope)
+{
+	if (str_equals(matcher->name, "hostname"))
+		return true;
+	return scope == GPU_PROCESSES && !gpu_label_is_of_series(matcher->name);
+}
+
+static int choose_series(struct gpu_asking *asking, const struct gpu_question *question,
+                         const struct gpu_read *read, struct error *err)
 {
 	const struct selector *asked = &question->asked;
+	struct selector *all = &asking->all;
+
+	selector_init(&asking->chosen, asking->query.arena);
+	if (add_types(&asking->chosen, read->measures, err) < 0 ||
+	    (read->pids.length > 0 &&
+	     selector_add_regex(&asking->chosen, STR("pid"), read->pids, err) < 0))
+		return -1;
+	all->matchers = arena_array(asking->query.arena, asking->chosen.count + asked->count,
+	                            sizeof(*all->matchers));
+	if (!all->matchers)
+		return arena_error(asking->query.arena, err);
+	for (size_t i = 0; i < asking->chosen.count; i++)
+		all->matchers[all->count++] = asking->chosen.matchers[i];
+	for (size_t i = 0; i < asked->count; i++)
+		if (narrows(&asked->matchers[i], read->scope))
+			all->matchers[all->count++] = asked->matchers[i];
+	return 0;
+}
+
+/* 1: it can be asked; 0: there is nothing to ask; -1. */
+static int gpu_asking_init(struct gpu_asking *asking, const struct gpu_question *question,
+                           const struct gpu_read *read, struct error *err)
+{
 	const struct read_query_context *context = &question->query.context;
-	struct selector *selector = &read->selector;
 
 	if (question->query.nothing)
 		return 0;
-	selector_init(&read->types, context->arena);
-	if (add_types(&read->types, measures, err) < 0)
-		return -1;
-	*selector = (struct selector){ .arena = context->arena };
-	selector->matchers = arena_array(context->arena, read->types.count + asked->count,
-	                                 sizeof(*selector->matchers));
-	if (!selector->matchers)
-		return arena_error(context->arena, err);
-	for (size_t i = 0; i < read->types.count; i++)
-		selector->matchers[selector->count++] = read->types.matchers[i];
-	for (size_t i = 0; i < asked->count; i++)
-		if (str_equals(asked->matchers[i].name, "hostname"))
-			selector->matchers[selector->count++] = asked->matchers[i];
-	read->query = (struct store_query){
+	/* a question has many reads: each may need as much as there are series */
+	asking->query = (struct store_query){
 		.tenant = context->tenant,
-		.selector = selector,
-		.range = range,
+		.selector = &asking->all,
+		.range = read->range,
 		.cancel = context->cancel,
-		.arena = context->arena,
+		.arena = arena_branch(context->arena),
 	};
-	return 1;
+	return choose_series(asking, question, read, err) < 0 ? -1 : 1;
 }
 
-int gpu_question_scan(const struct gpu_question *question, unsigned measures,
-                      struct store_range range, store_point_visitor visit, void *context,
-                      struct error *err)
+int gpu_question_scan(const struct gpu_question *question, const struct gpu_read *read,
+                      store_point_visitor visit, void *context, struct error *err)
 {
-	CLEANUP(gpu_read_fini) struct gpu_read read = { 0 };
-	const int status = gpu_read_init(&read, question, measures, range, err);
+	CLEANUP(gpu_asking_fini) struct gpu_asking asking = { 0 };
+	const int status = gpu_asking_init(&asking, question, read, err);
 
 	if (status <= 0)
 		return status;
-	return store_scan(question->query.context.store, &read.query, visit, context, err);
+	return store_scan(question->query.context.store, &asking.query, visit, context, err);
 }
 
-int gpu_question_series(const struct gpu_question *question, unsigned measures,
-                        struct store_range range, store_series_visitor visit, void *context,
-                        struct error *err)
+int gpu_question_series(const struct gpu_question *question, const struct gpu_read *read,
+                        store_series_visitor visit, void *context, struct error *err)
 {
-	CLEANUP(gpu_read_fini) struct gpu_read read = { 0 };
-	const int status = gpu_read_init(&read, question, measures, range, err);
+	CLEANUP(gpu_asking_fini) struct gpu_asking asking = { 0 };
+	const int status = gpu_asking_init(&asking, question, read, err);
 
 	if (status <= 0)
 		return status;
-	return store_series(question->query.context.store, &read.query, visit, context, err);
+	return store_series(question->query.context.store, &asking.query, visit, context, err);
 }

@@ -2,9 +2,10 @@
  * A question about GPU memory: who asks, which series, which range; and its reads of the
  * store.
  *
- * Shape    reads are of all series of a measure that share a node with what is asked,
- *          since the ticks of a node are those of all its processes: visitors tell what
- *          is asked by gpu_question_asks(). Totals of profiles only, never samples.
+ * Shape    the ticks of a node are those of all its processes: what is asked is read as
+ *          GPU_WHOLE_NODES around a moment, where that matters, and as GPU_PROCESSES over
+ *          a range; visitors tell what is asked by gpu_question_asks(). Totals of profiles
+ *          only, never samples. What a read takes of the question's arena it gives back.
  * Units    milliseconds as the wire has them; nanoseconds towards the store.
  * Errors   as server/query/read_query.h.
  * Threads  none.
@@ -39,6 +40,9 @@ int gpu_question_set_selector(struct gpu_question *question, struct str text, st
 /* Whether a series is one of those that are asked for. */
 bool gpu_question_asks(const struct gpu_question *question, const struct label_set *labels);
 
+/* Whether another series of the process of this one may be asked for. */
+bool gpu_question_asks_process(const struct gpu_question *question, const struct label_set *labels);
+
 /* Whether a device is one of those that are asked for: by its node and itself. */
 bool gpu_question_asks_device(const struct gpu_question *question, const struct label_set *labels);
 
@@ -48,10 +52,21 @@ bool gpu_question_asks_nodes(const struct gpu_question *question);
 /* Whether memory counts wherever it lies: the selector speaks of classes itself. */
 bool gpu_question_names_class(const struct gpu_question *question);
 
-/* Profiles of the measures (bits) in a range, and their series. */
-int gpu_question_scan(const struct gpu_question *question, unsigned measures,
-                      struct store_range range, store_point_visitor visit, void *context,
-                      struct error *err);
-int gpu_question_series(const struct gpu_question *question, unsigned measures,
-                        struct store_range range, store_series_visitor visit, void *context,
-                        struct error *err);
+enum gpu_scope {
+	GPU_WHOLE_NODES, /* whatever runs on the nodes that are asked for */
+	GPU_PROCESSES,   /* processes of which something may be asked for */
+};
+
+/* One read of the store. */
+struct gpu_read {
+	unsigned measures; /* bits */
+	enum gpu_scope scope;
+	struct store_range range;
+	struct str pids; /* an expression that they match; empty: any */
+};
+
+/* Profiles in the range, and their series. */
+int gpu_question_scan(const struct gpu_question *question, const struct gpu_read *read,
+                      store_point_visitor visit, void *context, struct error *err);
+int gpu_question_series(const struct gpu_question *question, const struct gpu_read *read,
+                        store_series_visitor visit, void *context, struct error *err);

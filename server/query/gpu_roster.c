@@ -2,16 +2,14 @@
 
 #include "base/uuid.h"
 
-/* Labels that tell the series of one process apart. */
-static const char *const of_series[] = { "cuda_class", "cuda_error", "gpu",
-	                                 "reason",     "recovered",  "state" };
-
-void gpu_roster_init(struct gpu_roster *roster, const struct gpu_question *question)
+void gpu_roster_init(struct gpu_roster *roster, const struct gpu_question *question,
+                     enum gpu_scope scope)
 {
 	const struct uuid random = uuid_random();
 
 	*roster = (struct gpu_roster){
 		.question = question,
+		.scope = scope,
 		.arena = question->query.context.arena,
 		.names_class = gpu_question_names_class(question),
 	};
@@ -21,7 +19,7 @@ void gpu_roster_init(struct gpu_roster *roster, const struct gpu_question *quest
 void gpu_roster_begin_scan(struct gpu_roster *roster)
 {
 	if (roster->role_capacity > 0)
-		memset(roster->roles, 0, roster->role_capacity * sizeof(struct gpu_role *));
+		memset(roster->roles, 0, roster->role_capacity * sizeof(*roster->roles));
 }
 
 static struct hash128 process_key(const struct gpu_roster *roster, const struct label_set *labels)
@@ -40,14 +38,6 @@ uint32_t gpu_roster_find(const struct gpu_roster *roster, const struct label_set
 	return intern_find(&roster->process_ids, process_key(roster, labels));
 }
 
-static bool is_of_series(struct str name)
-{
-	for (size_t i = 0; i < ARRAY_LENGTH(of_series); i++)
-		if (str_equals(name, of_series[i]))
-			return true;
-	return str_starts_with(name, STR("__"));
-}
-
 /* A deep copy of the labels that all series of a process share. */
 static bool copy_process_labels(struct arena *arena, const struct label_set *labels,
                                 struct label_set *out)
@@ -57,7 +47,7 @@ static bool copy_process_labels(struct arena *arena, const struct label_set *lab
 	if (!kept.labels)
 		return false;
 	for (size_t i = 0; i < labels->count; i++)
-		if (!is_of_series(labels->labels[i].name))
+		if (!gpu_label_is_of_series(labels->labels[i].name))
 			kept.labels[kept.count++] = labels->labels[i];
 	return label_set_copy(&kept, arena, out);
 }
@@ -107,6 +97,34 @@ static int add_process(struct gpu_roster *roster, const struct label_set *labels
 	return 0;
 }
 
+/* One copy of a name that many series have. */
+static int share_text(struct gpu_roster *roster, struct str text, struct str *out,
+                      struct error *err)
+{
+	bool is_new;
+	const uint32_t number = intern_add(&roster->text_ids, roster->arena,
+	                                   hash128_str(roster->secret, text), &is_new);
+
+	if (number == INTERN_NONE)
+		return arena_error(roster->arena, err);
+	if (is_new) {
+		if (!ARENA_GROW(roster->arena, roster->texts, number, roster->text_capacity))
+			return arena_error(roster->arena, err);
+		roster->texts[number] = arena_copy(roster->arena, text);
+		if (!roster->texts[number].data)
+			return arena_error(roster->arena, err);
+	}
+	*out = roster->texts[number];
+	return 0;
+}
+
+static bool is_in_scope(const struct gpu_roster *roster, const struct gpu_role *role,
+                        const struct label_set *labels)
+{
+	return roster->scope == GPU_WHOLE_NODES || role->is_asked ||
+	       gpu_question_asks_process(roster->question, labels);
+}
+
 /* Learns what a series is. */
 static int make_role(struct gpu_roster *roster, const struct label_set *labels,
                      struct gpu_role *role, struct error *err)
@@ -115,17 +133,18 @@ static int make_role(struct gpu_roster *roster, const struct label_set *labels,
 	role->process = GPU_NOBODY;
 	if (role->measure == GPU_MEASURE_COUNT)
 		return 0;
-	if (!label_set_copy(labels, roster->arena, &role->labels))
-		return arena_error(roster->arena, err);
-	labels = &role->labels;
-	role->memory_class = label_set_value(labels, STR("cuda_class"));
-	role->gpu = label_set_value(labels, STR("gpu"));
+	if (share_text(roster, label_set_value(labels, STR("cuda_class")), &role->memory_class,
+	               err) < 0 ||
+	    share_text(roster, label_set_value(labels, STR("gpu")), &role->gpu, err) < 0)
+		return -1;
 	role->is_asked = gpu_question_asks(roster->question, labels);
 	role->is_counted = role->is_asked &&
 	                   (roster->names_class || gpu_class_is_on_device(role->memory_class));
 	if (add_node(roster, labels, &role->node, err) < 0)
 		return -1;
-	if (gpu_measure_is_of_device(role->measure) || gpu_is_heartbeat(labels))
+	if (gpu_measure_is_of_device(role->measure) ||
+	    (gpu_role_ticks(role) && gpu_is_heartbeat(labels)) ||
+	    !is_in_scope(roster, role, labels))
 		return 0;
 	if (add_process(roster, labels, role->node, &role->process, err) < 0)
 		return -1;
@@ -149,27 +168,39 @@ const struct gpu_role *gpu_roster_role(struct gpu_roster *roster, const struct s
 		memset(roster->roles + before, 0,
 		       (roster->role_capacity - before) * sizeof(*roster->roles));
 	}
-	role = roster->roles[point->series];
-	if (role)
+	role = &roster->roles[point->series];
+	if (role->is_known)
 		return role;
-	role = arena_alloc(roster->arena, sizeof(*role));
-	if (!role) {
-		(void)arena_error(roster->arena, err);
-		return NULL;
-	}
 	if (make_role(roster, point->labels, role, err) < 0)
 		return NULL;
-	roster->roles[point->series] = role;
+	role->is_known = true;
 	return role;
+}
+
+const uint32_t *gpu_roster_asked(const struct gpu_roster *roster, size_t *out_count)
+{
+	const size_t count = gpu_roster_process_count(roster);
+	uint32_t *asked = arena_array_raw(roster->arena, count + 1, sizeof(*asked));
+
+	*out_count = 0;
+	for (uint32_t i = 0; asked && i < count; i++)
+		if (roster->processes[i].is_asked)
+			asked[(*out_count)++] = i;
+	return asked;
+}
+
+struct str gpu_roster_process_name(const struct gpu_roster *roster, uint32_t process)
+{
+	const struct gpu_process *it = &roster->processes[process];
+
+	return it->pid.length > 0 ? it->pid : label_set_value(&it->labels, STR("service_name"));
 }
 
 struct str gpu_roster_process_id(const struct gpu_roster *roster, uint32_t process)
 {
 	const struct gpu_process *it = &roster->processes[process];
 	const struct str hostname = roster->nodes[it->node].hostname;
-	const struct str name =
-		it->pid.length > 0 ? it->pid : label_set_value(&it->labels, STR("service_name"));
-
+	const struct str name = gpu_roster_process_name(roster, process);
 	const int64_t first_ns = it->first_ns == INT64_MAX ? 0 : it->first_ns; /* no tick yet */
 
 	return arena_printf(roster->arena, "%.*s:%.*s:%lld", STR_ARGS(hostname), STR_ARGS(name),

@@ -3,7 +3,8 @@
  *
  * Shape    a node is a hostname; a process is node, pid and service (a host lends pids
  *          again, hardly ever to the same service). Where pids are not told, a process is
- *          a service on a node.
+ *          a service on a node. A scan may show a hundred thousand series: a role is a few
+ *          words, and has its place until the next scan begins.
  * Units    nanoseconds.
  * Errors   arena_error().
  * Threads  none.
@@ -36,16 +37,17 @@ struct gpu_process {
 struct gpu_role {
 	enum gpu_measure measure; /* GPU_MEASURE_COUNT: nothing that counts here */
 	uint32_t node;
-	uint32_t process; /* GPU_NOBODY: a node's */
+	uint32_t process; /* GPU_NOBODY: a node's, or out of the roster's scope */
 	bool is_asked;
 	bool is_counted; /* asked for, and its memory lies where it counts */
+	bool is_known;
 	struct str memory_class;
 	struct str gpu;
-	struct label_set labels; /* whole */
 };
 
 struct gpu_roster {
 	const struct gpu_question *question;
+	enum gpu_scope scope;
 	struct arena *arena;
 	uint64_t secret;
 	bool names_class;
@@ -58,22 +60,39 @@ struct gpu_roster {
 	struct gpu_process *processes;
 	size_t process_capacity;
 
-	struct gpu_role **roles; /* by series of the scan that runs; NULL: not seen yet */
+	struct intern text_ids; /* names of classes and of GPUs */
+	struct str *texts;
+	size_t text_capacity;
+
+	struct gpu_role *roles; /* by series of the scan that runs */
 	size_t role_capacity;
 };
 
-/* The question and its arena must outlive the roster. */
-void gpu_roster_init(struct gpu_roster *roster, const struct gpu_question *question);
+/*
+ * Processes that cannot be asked for are told apart in GPU_WHOLE_NODES only. The question
+ * and its arena must outlive the roster.
+ */
+void gpu_roster_init(struct gpu_roster *roster, const struct gpu_question *question,
+                     enum gpu_scope scope);
 
 /* Series have other numbers from now on; nodes and processes stay. */
 void gpu_roster_begin_scan(struct gpu_roster *roster);
 
-/* What the series of a point is: never NULL but when it fails. */
+/*
+ * What the series of a point is: never NULL but when it fails. It stays where it is until
+ * the next call.
+ */
 const struct gpu_role *gpu_roster_role(struct gpu_roster *roster, const struct store_point *point,
                                        struct error *err);
 
 /* The process of a series that some scan has seen, or GPU_NOBODY. */
 uint32_t gpu_roster_find(const struct gpu_roster *roster, const struct label_set *labels);
+
+/* Processes that are asked for, by their numbers; NULL: the arena is full. */
+const uint32_t *gpu_roster_asked(const struct gpu_roster *roster, size_t *out_count);
+
+/* Its pid, or its service where pids are not told. */
+struct str gpu_roster_process_name(const struct gpu_roster *roster, uint32_t process);
 
 /*
  * "hostname:pid:first_ms", with the service where there is no pid. {NULL, 0}: arena full.

@@ -80,6 +80,13 @@ int64_t gpu_ticks_interval_ns(const struct gpu_ticks *ticks, uint32_t node)
 	return node < ticks->node_count ? ticks->nodes[node].interval_ns : GPU_INTERVAL_DEFAULT_NS;
 }
 
+int64_t gpu_ticks_newest(const struct gpu_ticks *ticks, uint32_t node)
+{
+	const struct gpu_tick_list *list = node < ticks->node_count ? &ticks->nodes[node] : NULL;
+
+	return list && list->count > 0 ? list->times[list->count - 1] : INT64_MIN;
+}
+
 size_t gpu_tick_list_until(const struct gpu_tick_list *list, int64_t at_ns)
 {
 	size_t low = 0;

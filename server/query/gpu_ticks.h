@@ -45,6 +45,9 @@ int gpu_ticks_finish(struct gpu_ticks *ticks, struct error *err);
 /* The distance between a node's ticks; the default for one with fewer than two. */
 int64_t gpu_ticks_interval_ns(const struct gpu_ticks *ticks, uint32_t node);
 
+/* The newest of all; INT64_MIN: there is none. */
+int64_t gpu_ticks_newest(const struct gpu_ticks *ticks, uint32_t node);
+
 /* How many ticks of a node lie at or before a time. */
 size_t gpu_tick_list_until(const struct gpu_tick_list *list, int64_t at_ns);
 

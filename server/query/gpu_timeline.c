@@ -144,7 +144,7 @@ static int add_device(struct timeline *run, const struct gpu_role *role,
 	bool is_new;
 	uint32_t number;
 
-	if (!gpu_question_asks_device(run->question, &role->labels))
+	if (!gpu_question_asks_device(run->question, point->labels))
 		return 0;
 	number = intern_add(&run->device_ids, run->arena,
 	                    hash128(run->roster.secret, parts, sizeof(parts)), &is_new);
@@ -180,22 +180,29 @@ static int add_point(void *context, const struct store_point *point, struct erro
 
 static int scan(struct timeline *run, struct error *err)
 {
-	const struct store_range range = {
-		run->range.start_unix_ns - GPU_TICK_SLACK_NS,
-		run->range.end_unix_ns,
+	const struct gpu_read read = {
+		.measures = MEASURES,
+		.scope = GPU_WHOLE_NODES,
+		.range = { run->range.start_unix_ns - GPU_TICK_SLACK_NS, run->range.end_unix_ns },
 	};
 
-	return gpu_question_scan(run->question, MEASURES, range, add_point, run, err);
+	return gpu_question_scan(run->question, &read, add_point, run, err);
 }
 
 /* Since when, and until when, each process is there. */
 static int find_starts(struct timeline *run, struct error *err)
 {
+	size_t count;
+	const uint32_t *wanted = gpu_roster_asked(&run->roster, &count);
+
+	if (!wanted)
+		return arena_error(run->arena, err);
 	for (size_t i = 0; i < run->span_count; i++) {
 		run->roster.processes[i].first_ns = run->spans[i].first_ns;
 		run->roster.processes[i].last_ns = run->spans[i].last_ns;
 	}
-	return gpu_starts_find(&run->roster, run->range.start_unix_ns - GPU_TICK_SLACK_NS, err);
+	return gpu_starts_find(&run->roster, wanted, count,
+	                       run->range.start_unix_ns - GPU_TICK_SLACK_NS, err);
 }
 
 /* ---- markers ---- */
@@ -283,7 +290,7 @@ int gpu_timeline_make(const struct gpu_question *question,
 		return -1;
 	run.grid = (struct gpu_grid){ out->start_ms * NS_PER_MS, options->step_ms * NS_PER_MS,
 		                      out->step_count };
-	gpu_roster_init(&run.roster, question);
+	gpu_roster_init(&run.roster, question, GPU_PROCESSES);
 	gpu_groups_init(&run.groups, options->by, &run.grid, arena);
 	if (scan(&run, err) < 0 || gpu_ticks_finish(&run.ticks, err) < 0 ||
 	    find_starts(&run, err) < 0 || make_markers(&run, &out->markers, err) < 0)

@@ -220,6 +220,10 @@ static void several_texts_must_all_hold(void **state)
 	assert_true(selector_matches(&selector, &series));
 	assert_int_equal(selector_parse(&selector, STR("{sum=~\"1\",sum=~\"(\"}"), &err), -1);
 	assert_int_equal(selector.count, 2);
+	assert_int_equal(selector_add_regex(&selector, STR("region"), STR("us.*|eu"), &err), 0);
+	assert_true(selector_matches(&selector, &series));
+	assert_int_equal(selector_add_regex(&selector, STR("region"), STR("("), &err), -1);
+	assert_int_equal(err.code, ERROR_INVALID);
 	assert_int_equal(selector_add_equal(&selector, STR("sum"), STR("2"), &err), 0);
 	assert_false(selector_matches(&selector, &series));
 	selector_fini(&selector);
