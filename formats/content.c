@@ -105,6 +105,14 @@ static bool looks_speedscope(struct str plain, struct arena *arena)
 	       str_find(plain, STR("\"" SPEEDSCOPE_SCHEMA "\"")) >= 0;
 }
 
+/* What OpenTelemetry's collector writes of profiles: fields as protobuf names them. */
+static bool looks_otlp_json(struct str plain, struct arena *arena)
+{
+	(void)arena;
+	return str_starts_with(str_trim(str_first(plain, HEAD_MAX)), STR("{")) &&
+	       str_find(plain, STR("\"resourceProfiles\"")) >= 0;
+}
+
 static bool is_hex(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
@@ -151,8 +159,7 @@ static size_t count_digits(struct str text)
 	return digits;
 }
 
-/* "root;leaf 12" */
-static bool is_folded_line(struct str line)
+bool content_is_folded_line(struct str line)
 {
 	const ptrdiff_t blank = str_last_index(line, ' ');
 	struct str count;
@@ -175,7 +182,7 @@ static bool looks_folded(struct str plain, struct arena *arena)
 		for (size_t at = 0; at < line.length; at++)
 			if (!is_text_byte(line.data[at]))
 				return false;
-		if (line.length > 0 && !is_folded_line(line))
+		if (line.length > 0 && !content_is_folded_line(line))
 			return false;
 		folded += line.length > 0;
 	}
@@ -193,7 +200,7 @@ bool content_is_joined(struct str text)
 {
 	const ptrdiff_t last_separator = str_last_index(text, ';');
 
-	if (str_index(text, '\n') >= 0 || !is_folded_line(str_trim(text)))
+	if (str_index(text, '\n') >= 0 || !content_is_folded_line(str_trim(text)))
 		return false;
 	/* what runs into a count is a stack of its own when it has several frames */
 	for (ptrdiff_t at = 0; at < last_separator; at++) {
@@ -223,6 +230,9 @@ static const struct content contents[] = {
 	  "its sender mixes two implementations of FormData", looks_form_object },
 	{ CONTENT_SPEEDSCOPE, "a speedscope file", "speedscope", "send it with format=speedscope",
 	  looks_speedscope },
+	{ CONTENT_OTLP_JSON, "an OTLP export as JSON", NULL,
+	  "send it to /v1development/profiles with Content-Type: application/json",
+	  looks_otlp_json },
 	{ CONTENT_PERF_SCRIPT, "output of perf script", NULL,
 	  "fold it first, or let `vramscope push` do so", looks_perf_script },
 	{ CONTENT_JOINED, "folded stacks without line breaks", NULL,

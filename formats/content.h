@@ -24,6 +24,7 @@ enum content_kind {
 	CONTENT_FORM,
 	CONTENT_FORM_OBJECT,
 	CONTENT_SPEEDSCOPE,
+	CONTENT_OTLP_JSON,
 	CONTENT_PPROF,
 	CONTENT_PERF_SCRIPT,
 	CONTENT_JOINED,
@@ -39,6 +40,9 @@ struct content {
 	const char *advice; /* what its sender should do */
 	bool (*looks)(struct str plain, struct arena *arena);
 };
+
+/* Whether a line is "root;...;leaf COUNT". */
+bool content_is_folded_line(struct str line);
 
 const struct content *content_of(struct str body, struct arena *arena);
 

@@ -68,6 +68,11 @@ static bool is_timed(const struct suffix *suffix, const char **out_type)
 	return false;
 }
 
+const char *text_type_suffix(size_t index)
+{
+	return index < ARRAY_LENGTH(suffixes) ? suffixes[index].suffix : NULL;
+}
+
 int text_type_of(struct str app, uint32_t sample_rate, struct text_type *out, struct error *err)
 {
 	const ptrdiff_t dot = str_last_index(app, '.');

@@ -23,6 +23,9 @@ struct text_type {
 	bool is_timed; /* a metric that the sample rate makes nanoseconds of */
 };
 
+/* What a suffix may be, one after the other; NULL behind the last. */
+const char *text_type_suffix(size_t index);
+
 /* `app` is with its suffix; without one it is about CPU. */
 int text_type_of(struct str app, uint32_t sample_rate, struct text_type *out, struct error *err);
 

@@ -8,13 +8,17 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "formats/text_profile.h"
 #include "server/command.h"
 #include "server/command/arguments.h"
 #include "server/command/push_file.h"
 #include "server/command/server_client.h"
 #include "server/command/terminal.h"
+#include "server/nearest.h"
 
 #define PUSH_LABELS_MAX 64
+#define SAMPLE_RATE_MAX 1000000000 /* a sample a nanosecond */
+#define TYPES_TEXT_MAX  1024
 #define PUSH_ANSWER_MAX (size_t)(1024 * 1024)
 #define PUSH_ARENA_MAX  (size_t)(4UL * 1024 * 1024 * 1024)
 
@@ -45,6 +49,36 @@ struct push_run {
 	struct label_set set; /* of them */
 };
 
+/* Names that every place where labels are asked for takes. */
+static bool is_label_name(struct str name)
+{
+	for (size_t i = 0; i < name.length; i++) {
+		const char c = name.data[i];
+		const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+
+		if (!is_letter && (i == 0 || ((c < '0' || c > '9') && c != '.')))
+			return false;
+	}
+	return name.length > 0;
+}
+
+static int check_label(const struct label *label, const struct label_set *before, struct error *err)
+{
+	if (!is_label_name(label->name))
+		return error_set(err, ERROR_INVALID,
+		                 "--label %.*s: a name has letters, digits, '_' and '.', and "
+		                 "begins with no digit",
+		                 STR_ARGS(label->name));
+	if (str_equals(label->name, "service_name"))
+		return error_set(err, ERROR_INVALID,
+		                 "--label service_name: --service says that one");
+	for (size_t i = 0; i < before->count; i++)
+		if (str_equal(before->labels[i].name, label->name))
+			return error_set(err, ERROR_INVALID, "--label %.*s is there twice",
+			                 STR_ARGS(label->name));
+	return 0;
+}
+
 /* NAME=VALUE of each --label into `out`, which has room for PUSH_LABELS_MAX. */
 static int understand_labels(const struct argument_list *texts, struct label_set *out,
                              struct error *err)
@@ -54,16 +88,62 @@ static int understand_labels(const struct argument_list *texts, struct label_set
 	for (size_t i = 0; i < texts->count; i++) {
 		const struct str text = str_of(texts->values[i]);
 		const ptrdiff_t equals = str_index(text, '=');
+		struct label label;
 
-		if (equals <= 0)
+		if (equals < 0)
 			return error_set(err, ERROR_INVALID, "--label is NAME=VALUE, not '%.*s'",
 			                 STR_ARGS(text));
-		out->labels[out->count++] = (struct label){
+		label = (struct label){
 			.name = str_first(text, (size_t)equals),
 			.value = str_skip(text, (size_t)equals + 1),
 		};
+		if (check_label(&label, out, err) < 0)
+			return -1;
+		out->labels[out->count++] = label;
 	}
 	return 0;
+}
+
+static int check_sample_rate(const char *text, struct error *err)
+{
+	uint64_t rate = 0;
+
+	if (text && (!str_to_u64(str_of(text), SAMPLE_RATE_MAX, &rate) || rate == 0))
+		return error_set(err, ERROR_INVALID,
+		                 "--sample-rate '%s' is no number of Hz from 1 to %d", text,
+		                 SAMPLE_RATE_MAX);
+	return 0;
+}
+
+/* All that there are, for a person who guessed. */
+static int refuse_type(const char *type, const char *near, struct error *err)
+{
+	struct strbuf list;
+
+	if (near)
+		return error_set(err, ERROR_INVALID, "--type %s is not known; did you mean %s?",
+		                 type, near);
+	strbuf_init(&list, TYPES_TEXT_MAX);
+	for (size_t i = 0; text_type_suffix(i); i++)
+		strbuf_printf(&list, "%s%s", i > 0 ? ", " : "", text_type_suffix(i));
+	(void)error_set(err, ERROR_INVALID, "--type %s is none of %s", type, list.data);
+	strbuf_fini(&list);
+	return -1;
+}
+
+static int check_type(const char *type, struct error *err)
+{
+	struct nearest nearest;
+
+	if (!type)
+		return 0;
+	nearest_init(&nearest, str_of(type));
+	for (size_t i = 0; text_type_suffix(i); i++) {
+		if (strcmp(text_type_suffix(i), type) == 0)
+			return 0;
+		nearest_add(&nearest, text_type_suffix(i));
+	}
+	return refuse_type(type, nearest.name, err);
 }
 
 /* Everything that must be right before anything is sent. */
@@ -76,7 +156,9 @@ static int understand(void *context, struct error *err)
 	if (!run->flags.service || !*run->flags.service)
 		return error_set(err, ERROR_INVALID, "--service NAME is missing");
 	run->set.labels = run->labels;
-	if (understand_labels(&run->flags.labels, &run->set, err) < 0)
+	if (understand_labels(&run->flags.labels, &run->set, err) < 0 ||
+	    check_type(run->flags.type, err) < 0 ||
+	    check_sample_rate(run->flags.sample_rate, err) < 0)
 		return -1;
 	label_set_sort(&run->set);
 	return 0;
@@ -101,6 +183,17 @@ static int read_file(const char *path, struct strbuf *out, struct error *err)
 	return result;
 }
 
+/* What a person should know of a file that was sent all the same. */
+static void say_note(const char *path, struct str note)
+{
+	struct error text = { 0 };
+
+	if (note.length == 0)
+		return;
+	(void)error_set(&text, ERROR_INVALID, "%s: %.*s", path, STR_ARGS(note));
+	terminal_complain("push", text.message);
+}
+
 static int push_file(struct server_client *client, const char *path,
                      const struct push_options *options, const char **out_taken_for,
                      struct error *err)
@@ -123,6 +216,7 @@ static int push_file(struct server_client *client, const char *path,
 	if (result == 0) {
 		result = server_client_post(client, request.path.data, request.content_type,
 		                            strbuf_view(&request.body), &answer, err);
+		say_note(path, request.note);
 	}
 	if (request.body.limit > 0)
 		push_request_fini(&request);
@@ -194,7 +288,7 @@ int command_push(int argc, char **argv)
 		{ "override-timestamp", NULL, ARGUMENT_SWITCH, &flags->override_timestamp, NULL,
 		  "as if taken now" },
 		{ "type", "t", ARGUMENT_TEXT, &flags->type, "TYPE",
-		  "what stacks count: cpu, wall, inuse_space, alloc_space, ... (cpu; of speedscope by unit)" },
+		  "what stacks count: cpu, wall, inuse_space, ...; a wrong one lists all (cpu; of speedscope by unit)" },
 		{ "sample-rate", NULL, ARGUMENT_TEXT, &flags->sample_rate, "HZ",
 		  "of stacks of cpu and wall (100)" },
 		{ "url", NULL, ARGUMENT_TEXT, &flags->url, "URL",

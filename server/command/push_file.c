@@ -2,6 +2,7 @@
 
 #include "base/gzip.h"
 #include "base/url.h"
+#include "base/utf8.h"
 #include "base/wire.h"
 #include "formats/content.h"
 #include "formats/perf_script.h"
@@ -10,6 +11,10 @@
 
 #define PATH_MAX_BYTES   (size_t)(64 * 1024)
 #define FIELD_TIME_NANOS 9 /* of a pprof message */
+#define NOTHING_KNOWN                                                                 \
+	"nothing that is known: a pprof, a JFR recording, a speedscope file, folded " \
+	"stacks (\"main;work 42\" a line), output of perf script, a trie or a tree "  \
+	"is expected"
 
 static bool contains(struct str text, const char *part)
 {
@@ -214,6 +219,52 @@ static int make_ingest(struct push_request *request, const struct push_format *f
 	return result < 0 ? -1 : put_body(request, format, plain, arena, err);
 }
 
+/* ---- folded stacks ---- */
+
+/* Says which lines the server passes over, since nothing in them is a count. */
+static int check_lines(struct str plain, struct arena *arena, struct push_request *request,
+                       struct error *err)
+{
+	size_t number = 0;
+	size_t good = 0;
+	size_t bad = 0;
+	size_t first_bad = 0;
+	struct str line;
+
+	while (plain.length > 0 && str_split(&plain, '\n', &line)) {
+		number++;
+		if (str_trim(line).length == 0)
+			continue;
+		if (content_is_folded_line(str_trim(line))) {
+			good++;
+		} else if (bad++ == 0) {
+			first_bad = number;
+		}
+	}
+	if (good == 0)
+		return error_set(err, ERROR_INVALID, NOTHING_KNOWN);
+	if (bad > 0) {
+		request->note = arena_printf(arena,
+		                             "%zu of %zu lines, the first of them line %zu, do not "
+		                             "end with a count and are left out",
+		                             bad, bad + good, first_bad);
+		if (!request->note.data)
+			return arena_error(arena, err);
+	}
+	return 0;
+}
+
+/* Bytes that are no text have no lines. */
+static int check_folded(struct str plain, struct arena *arena, struct push_request *request,
+                        struct error *err)
+{
+	if (!utf8_is_valid(plain) || str_index(plain, '\0') >= 0)
+		return error_set(err, ERROR_INVALID, NOTHING_KNOWN);
+	return check_lines(plain, arena, request, err);
+}
+
+/* ---- either ---- */
+
 static const struct push_format *format_of(const struct content *content)
 {
 	for (size_t i = 0; content && i < ARRAY_LENGTH(formats); i++)
@@ -231,12 +282,24 @@ static int make_request(struct push_request *request, struct str path, struct st
 	struct str *types;
 	size_t count;
 
-	request->taken_for = content ? content->name : "folded stacks";
-	if (content && content->kind == CONTENT_PPROF && read_types(plain, &types, &count, arena))
+	request->taken_for = content ? content->name : NULL;
+	if (!content && check_folded(plain, arena, request, err) < 0)
+		return -1;
+	if (!content)
+		request->taken_for = "folded stacks";
+	if (content && content->kind == CONTENT_PPROF && read_types(plain, &types, &count, arena)) {
+		if (options->suffix.length > 0 || options->sample_rate.length > 0)
+			request->note =
+				STR("a pprof says itself what it counts: --type and --sample-rate "
+			            "are not looked at");
 		return make_push(request, bytes, plain, options,
 		                 push_metric_name(types, count, path), arena, err);
+	}
 	if (content && !format)
 		return error_set(err, ERROR_INVALID, "%s", content->advice);
+	if (content && content->kind == CONTENT_FOLDED &&
+	    check_lines(plain, arena, request, err) < 0)
+		return -1;
 	return make_ingest(request, format ? format : &formats[0], plain, options, arena, err);
 }
 

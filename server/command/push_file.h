@@ -3,9 +3,11 @@
  *
  * Shape    pprof (gzip or not) goes to Push as it is, with labels of its own; everything
  *          else goes to /ingest, whose name parameter carries them. Output of perf script
- *          is folded first. What looks like nothing known is taken for folded stacks.
- * Errors   ERROR_INVALID for labels that /ingest's name cannot carry and for what can be
- *          recognised but not sent, ERROR_TOO_LARGE past PUSH_FILE_MAX.
+ *          is folded first. Text that looks like nothing known is taken for folded stacks
+ *          if a line of it is one; lines that have no count are told.
+ * Errors   ERROR_INVALID for labels that /ingest's name cannot carry, for what can be
+ *          recognised but not sent, and for what is nothing that is known;
+ *          ERROR_TOO_LARGE past PUSH_FILE_MAX.
  * Threads  none.
  * Source   ingest specification, 3 and 4
  */
@@ -27,7 +29,8 @@ struct push_options {
 };
 
 struct push_request {
-	const char *taken_for; /* "a pprof", "folded stacks", ... */
+	const char *taken_for; /* "a pprof", "folded stacks", ...; NULL: nothing known */
+	struct str note;       /* what a person should know of what is sent; may be empty */
 	struct strbuf path;    /* with its query */
 	const char *content_type;
 	struct strbuf body;

@@ -66,7 +66,7 @@ static void a_file_is_recognised_by_its_content(void **state)
 		{ { "\0\0\1\1a\1\1\2;b\2\0", 12 }, "a trie", "trie" },
 		{ { "\0\0\1\1a\1\1\1b\2\0", 11 }, "a tree", "tree" },
 		{ { PERF, sizeof(PERF) - 1 }, "output of perf script", "folded" },
-		{ { "x", 1 }, "folded stacks", "folded" },
+		{ { "main work\nmain 1", 16 }, "folded stacks", "folded" },
 	};
 
 	(void)state;
@@ -156,6 +156,79 @@ static void what_cannot_be_sent_says_why(void **state)
 	                 -1);
 	assert_string_equal(request.taken_for, "folded stacks without line breaks");
 	assert_non_null(strstr(err.message, "--data-binary"));
+	push_request_fini(&request);
+}
+
+static void what_is_nothing_known_is_refused(void **state)
+{
+	static const struct {
+		struct str bytes;
+		const char *message;
+	} cases[] = {
+		{ STR("x"), "nothing that is known" },
+		{ STR("{\"a\": 1}"), "nothing that is known" },
+		{ STR("all that glitters\n\n"), "nothing that is known" },
+		{ { "\x89PNG\r\n\x1a\n\0\0 7\nx 1\n", 18 }, "nothing that is known" },
+		{ STR("{\"resourceProfiles\": [{}]}"), "/v1development/profiles" },
+	};
+	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_SIZE, NULL);
+	const struct label_set labels = no_labels();
+	const struct push_options options = { .service = STR("shop"), .labels = &labels };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		struct push_request request;
+		struct error err = { 0 };
+
+		assert_int_equal(push_request_init(&request, STR("f"), cases[i].bytes, &options,
+		                                   arena, &err),
+		                 -1);
+		assert_int_equal(err.code, ERROR_INVALID);
+		assert_non_null(strstr(err.message, cases[i].message));
+		push_request_fini(&request);
+	}
+}
+
+static void lines_that_are_left_out_are_told(void **state)
+{
+	static const struct {
+		const char *bytes;
+		const char *note;
+	} cases[] = {
+		{ "main;work 1\n\nmain 2\n", NULL },
+		{ "main;work\nmain;idle 5", "1 of 2 lines, the first of them line 1," },
+		{ "a 1\nb\nc\nd 2\n", "2 of 4 lines, the first of them line 2," },
+	};
+	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_SIZE, NULL);
+	const struct label_set labels = no_labels();
+	const struct push_options options = { .service = STR("shop"), .labels = &labels };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		struct push_request request = make(str_of(cases[i].bytes), &options, arena);
+
+		if (cases[i].note)
+			assert_true(str_starts_with(request.note, str_of(cases[i].note)));
+		else
+			assert_int_equal(request.note.length, 0);
+		push_request_fini(&request);
+	}
+}
+
+static void what_a_pprof_does_not_heed_is_told(void **state)
+{
+	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_SIZE, NULL);
+	const struct label_set labels = no_labels();
+	struct push_options options = { .service = STR("shop"), .labels = &labels };
+	const struct str bytes = { pprof_bytes, sizeof(pprof_bytes) - 1 };
+	struct push_request request = make(bytes, &options, arena);
+
+	(void)state;
+	assert_int_equal(request.note.length, 0);
+	push_request_fini(&request);
+	options.sample_rate = STR("12");
+	request = make(bytes, &options, arena);
+	assert_true(str_find(request.note, STR("--sample-rate")) >= 0);
 	push_request_fini(&request);
 }
 
@@ -253,6 +326,9 @@ int main(void)
 		cmocka_unit_test(a_speedscope_file_carries_its_service_as_a_label),
 		cmocka_unit_test(output_of_perf_script_is_folded),
 		cmocka_unit_test(what_cannot_be_sent_says_why),
+		cmocka_unit_test(what_is_nothing_known_is_refused),
+		cmocka_unit_test(lines_that_are_left_out_are_told),
+		cmocka_unit_test(what_a_pprof_does_not_heed_is_told),
 		cmocka_unit_test(a_label_that_the_name_cannot_carry_is_refused),
 		cmocka_unit_test(a_pprof_keeps_its_time_unless_told_otherwise),
 		cmocka_unit_test(sample_types_say_what_was_measured),
