@@ -39,6 +39,7 @@ struct diff_run {
 	enum function_table_order order;
 	size_t limit;
 	struct arena *arena;
+	struct str why_nothing; /* of a question without an answer */
 };
 
 static int understand_before(struct diff_run *run, int64_t now, struct error *err)
@@ -115,6 +116,9 @@ static int ask(struct diff_run *run, struct error *err)
 		result = ask_side(source, &run->before, run->order, run->arena, err);
 	if (result == 0)
 		result = ask_side(source, &run->after, run->order, run->arena, err);
+	if (result == 0 && run->before.table.count == 0 && run->after.table.count == 0)
+		run->why_nothing =
+			question_explain_nothing(source, &run->after.question, run->arena);
 	terminal_progress(&progress, NULL);
 	return result;
 }
@@ -137,6 +141,8 @@ static int diff(void *context, struct error *err)
 
 	if (ask(run, err) < 0)
 		return -1;
+	if (run->why_nothing.length > 0)
+		(void)fprintf(stderr, "No profile matches.\n%.*s", STR_ARGS(run->why_nothing));
 	if (function_changes_make(&run->before.table, &run->after.table, run->order, run->arena,
 	                          &changes, err) < 0)
 		return -1;

@@ -35,6 +35,7 @@ struct query_run {
 	struct profile_report report;
 	struct arena *arena;
 	struct profile profile;
+	struct str why_nothing; /* of a question without an answer */
 };
 
 static int answer_pprof(const struct query_run *run, struct strbuf *out, struct error *err)
@@ -110,6 +111,8 @@ static int ask(struct query_run *run, struct error *err)
 	result = question_choose_type(source, asked, NULL, run->arena, err);
 	if (result == 0 && asked->type.length > 0)
 		result = profile_source_merge(source, asked, run->arena, &run->profile, err);
+	if (result == 0 && run->profile.sample_count == 0)
+		run->why_nothing = question_explain_nothing(source, asked, run->arena);
 	terminal_progress(&progress, NULL);
 	return result;
 }
@@ -124,7 +127,7 @@ static int query(void *context, struct error *err)
 	if (ask(run, err) < 0)
 		return -1;
 	if (run->profile.sample_count == 0)
-		(void)fputs("No profile matches.\n", stderr);
+		(void)fprintf(stderr, "No profile matches.\n%.*s", STR_ARGS(run->why_nothing));
 	run->terminal = terminal_of(stdout);
 	run->report = (struct profile_report){
 		.terminal = &run->terminal,

@@ -28,8 +28,13 @@ static const char about[] =
 	"  vramscope top --gpu --once --pid 4711 -q '{hostname=\"gpu1\"}'\n";
 
 /* What a person most likely wants to see, first things first. */
-static const char *const preferred_types[] = { "gpu_memory:inuse_space:", "gpu_memory:",
-	                                       "process_cuda:", "process_cpu:cpu:", NULL };
+static const struct preferred_type preferred_types[] = {
+	/* what programs hold on their heaps has this type too */
+	{ "memory:inuse_space:bytes:space:bytes", "cuda_class!=\"\"" },
+	{ "process_cuda:", NULL },
+	{ "process_cpu:cpu:", NULL },
+	{ NULL, NULL },
+};
 
 struct top_flags {
 	struct question_flags common; /* the range is always up to now */
@@ -122,7 +127,7 @@ static int make_table(void *context, const struct terminal *terminal, struct str
 		report.limit = rows_that_fit(&report, table.total);
 	profile_report_top(&report, &table, out);
 	if (table.count == 0)
-		strbuf_add_text(out, "No profile yet.\n");
+		strbuf_add_str(out, question_explain_nothing(run->source, &question, arena));
 	return 0;
 }
 

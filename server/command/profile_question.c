@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include "profile/profile_type.h"
 #include "profile/time_syntax.h"
+#include "server/nearest.h"
 #include "server/option_value.h"
 
 #define TYPES_SHOWN_MAX 400 /* bytes of an error message that the list of types may take */
@@ -86,43 +87,139 @@ int question_understand(const struct question_flags *flags, int64_t now_unix_ns,
 	return 0;
 }
 
+/* "A, B", as far as there is room. */
+static void add_types(const struct str *types, size_t count, struct strbuf *out)
+{
+	for (size_t i = 0; i < count; i++) {
+		strbuf_add_text(out, i > 0 ? ", " : "");
+		strbuf_add_str(out, types[i]);
+	}
+}
+
 static int list_types(const struct str *types, size_t count, struct error *err)
 {
 	struct strbuf list;
 
 	strbuf_init(&list, TYPES_SHOWN_MAX);
-	for (size_t i = 0; i < count; i++) {
-		strbuf_add_text(&list, i > 0 ? ", " : "");
-		strbuf_add_str(&list, types[i]);
-	}
+	add_types(types, count, &list);
 	(void)error_set(err, ERROR_INVALID, "say which profile type with -q TYPE: %s", list.data);
 	strbuf_fini(&list);
 	return -1;
 }
 
+/* Puts a matcher in front of those that the selector has. */
+static int narrow(struct profile_question *question, const char *matcher, struct arena *arena,
+                  struct error *err)
+{
+	const struct str rest = str_skip(question->selector, 1);
+
+	question->selector = arena_printf(arena, "{%s%s%.*s", matcher,
+	                                  str_equals(str_trim(rest), "}") ? "" : ",",
+	                                  STR_ARGS(rest));
+	return question->selector.data ? 0 : arena_error(arena, err);
+}
+
+static const struct str *find_preferred(const struct str *types, size_t count,
+                                        const struct preferred_type *preferred)
+{
+	for (size_t i = 0; i < count; i++)
+		if (str_starts_with(types[i], str_of(preferred->type)))
+			return &types[i];
+	return NULL;
+}
+
+/* 1: it is there, and the question is about it; 0; -1. */
+static int choose_preferred(struct profile_source *source, struct profile_question *question,
+                            const struct preferred_type *preferred, struct arena *arena,
+                            struct error *err)
+{
+	struct profile_question narrowed = *question;
+	struct str *types = NULL;
+	const struct str *found;
+	size_t count = 0;
+
+	if (preferred->matcher && narrow(&narrowed, preferred->matcher, arena, err) < 0)
+		return -1;
+	if (profile_source_types(source, &narrowed, arena, &types, &count, err) < 0)
+		return -1;
+	found = find_preferred(types, count, preferred);
+	if (!found)
+		return 0;
+	narrowed.type = *found;
+	*question = narrowed;
+	return 1;
+}
+
 int question_choose_type(struct profile_source *source, struct profile_question *question,
-                         const char *const *preferred, struct arena *arena, struct error *err)
+                         const struct preferred_type *preferred, struct arena *arena,
+                         struct error *err)
 {
 	struct str *types = NULL;
 	size_t count = 0;
 
 	if (question->type.length > 0)
 		return 0;
-	if (profile_source_types(source, question->start_unix_ns, question->end_unix_ns, arena,
-	                         &types, &count, err) < 0)
+	if (profile_source_types(source, question, arena, &types, &count, err) < 0)
 		return -1;
 	if (count == 0)
 		return 0;
-	question->type = types[0];
-	if (count == 1)
-		return 0;
-	if (!preferred)
+	for (; preferred && preferred->type; preferred++) {
+		int chosen;
+
+		if (!find_preferred(types, count, preferred))
+			continue;
+		chosen = choose_preferred(source, question, preferred, arena, err);
+		if (chosen != 0)
+			return chosen < 0 ? -1 : 0;
+	}
+	if (count > 1 && !preferred)
 		return list_types(types, count, err);
-	for (size_t p = 0; preferred[p]; p++)
-		for (size_t i = 0; i < count; i++)
-			if (str_starts_with(types[i], str_of(preferred[p]))) {
-				question->type = types[i];
-				return 0;
-			}
+	question->type = types[0];
 	return 0;
+}
+
+/* Which type was meant, or which ones there are. */
+static struct str suggest_type(struct str wanted, const struct str *types, size_t count,
+                               struct arena *arena)
+{
+	CLEANUP(strbuf_fini) struct strbuf list;
+	struct nearest nearest;
+
+	strbuf_init(&list, TYPES_SHOWN_MAX);
+	nearest_init(&nearest, wanted);
+	for (size_t i = 0; i < count; i++) {
+		const struct str name = arena_copy(arena, types[i]);
+
+		if (name.data)
+			nearest_add(&nearest, name.data);
+	}
+	wanted = str_first(wanted, 200);
+	if (nearest.name)
+		return arena_printf(arena, "There is no type %.*s then; did you mean %s?\n",
+		                    STR_ARGS(wanted), nearest.name);
+	add_types(types, count, &list);
+	return arena_printf(arena, "There is no type %.*s then; there are: %s\n", STR_ARGS(wanted),
+	                    list.data);
+}
+
+struct str question_explain_nothing(struct profile_source *source,
+                                    const struct profile_question *question, struct arena *arena)
+{
+	struct profile_question any = *question;
+	struct error ignored = { 0 };
+	struct str *types = NULL;
+	size_t count = 0;
+
+	any.selector = STR("{}");
+	if (profile_source_types(source, &any, arena, &types, &count, &ignored) < 0)
+		return STR("");
+	if (count == 0)
+		return STR("Nothing is stored of that time: look further back, or send profiles "
+		           "(vramscope push FILE --service NAME).\n"
+		           "What a server refused it lists at /api/v1/rejects.\n");
+	for (size_t i = 0; i < count; i++)
+		if (question->type.length == 0 || str_equal(types[i], question->type))
+			return arena_printf(arena, "No series matches %.*s then.\n",
+			                    STR_ARGS(str_first(question->selector, 200)));
+	return suggest_type(question->type, types, count, arena);
 }

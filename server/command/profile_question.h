@@ -78,10 +78,28 @@ int question_count(const char *text, size_t *out, struct error *err);
 /* Views into `query`, which may be NULL. The type may come out empty. */
 int question_parse(const char *query, struct profile_question *out, struct error *err);
 
+/* A type that a person wants to see before others, known by how it begins. */
+struct preferred_type {
+	const char *type; /* NULL: behind the last */
+	/*
+	 * where others have that type too: a matcher that tells these series apart, which
+	 * becomes part of the question; or NULL
+	 */
+	const char *matcher;
+};
+
 /*
  * Fills an empty type: the only one there is; of several the first that `preferred` (or
- * NULL) names, else an error that lists them. It stays empty when the range has none at
- * all.
+ * NULL) names, else an error that lists them. It stays empty when there is none at all.
+ * Types are those of the question's selector and range.
  */
 int question_choose_type(struct profile_source *source, struct profile_question *question,
-                         const char *const *preferred, struct arena *arena, struct error *err);
+                         const struct preferred_type *preferred, struct arena *arena,
+                         struct error *err);
+
+/*
+ * Why a question has no answer, and what to try: one line. Empty where nobody answers any
+ * more.
+ */
+struct str question_explain_nothing(struct profile_source *source,
+                                    const struct profile_question *question, struct arena *arena);

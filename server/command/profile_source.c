@@ -158,20 +158,26 @@ static int compare_texts(const void *left, const void *right)
 	return str_compare(*(const struct str *)left, *(const struct str *)right);
 }
 
-/* The ID of a ProfileType message: its field 1. */
-static struct str type_id(struct str message)
+/* The value of the one label of a Labels message: its field 1, a pair of name and value. */
+static struct str label_value(struct str labels)
 {
-	struct wire_reader reader = wire_reader(message);
+	struct wire_reader reader = wire_reader(labels);
 	struct wire_field field;
-	struct str id = { NULL, 0 };
+	struct str value = { NULL, 0 };
 
-	while (wire_next(&reader, &field) > 0)
-		if (field.number == 1 && field.type == WIRE_BYTES)
-			id = field.bytes;
-	return id;
+	while (wire_next(&reader, &field) > 0) {
+		struct wire_reader pair = wire_reader(field.bytes);
+
+		if (field.number != 1 || field.type != WIRE_BYTES)
+			continue;
+		while (wire_next(&pair, &field) > 0)
+			if (field.number == 2 && field.type == WIRE_BYTES)
+				value = field.bytes;
+	}
+	return value;
 }
 
-/* ProfileTypesResponse: its field 1 are the types. */
+/* SeriesResponse: its field 2 are sets of labels, here of a type each. */
 static int read_types(struct str answer, struct arena *arena, struct str **out, size_t *out_count,
                       struct error *err)
 {
@@ -184,27 +190,32 @@ static int read_types(struct str answer, struct arena *arena, struct str **out, 
 
 	if (!types)
 		return arena_error(arena, err);
-	while ((more = wire_next(&reader, &field)) > 0)
-		if (field.number == 1 && field.type == WIRE_BYTES)
-			types[count++] = type_id(field.bytes);
+	while ((more = wire_next(&reader, &field)) > 0) {
+		if (field.number != 2 || field.type != WIRE_BYTES)
+			continue;
+		types[count] = label_value(field.bytes);
+		count += types[count].length > 0;
+	}
 	if (more < 0)
-		return error_set(err, ERROR_INVALID, "the answer is no list of profile types");
+		return error_set(err, ERROR_INVALID, "the answer is no list of series");
 	*out = types;
 	*out_count = count;
 	return 0;
 }
 
-static int types_remote(struct profile_source *source, int64_t start_unix_ns, int64_t end_unix_ns,
+static int types_remote(struct profile_source *source, const struct profile_question *question,
                         struct arena *arena, struct str **out, size_t *out_count, struct error *err)
 {
 	struct strbuf request;
 	struct str answer = { NULL, 0 };
 	int result;
 
-	strbuf_init(&request, 1024);
-	wire_put_uint(&request, 1, (uint64_t)(start_unix_ns / NS_PER_MS));
-	wire_put_uint(&request, 2, (uint64_t)(end_unix_ns / NS_PER_MS));
-	result = call(source, QUERIER "ProfileTypes", &request, arena, &answer, err);
+	strbuf_init(&request, 1024UL * 1024);
+	wire_put_bytes(&request, 1, question->selector);
+	wire_put_bytes(&request, 2, STR("__profile_type__"));
+	wire_put_uint(&request, 3, (uint64_t)(question->start_unix_ns / NS_PER_MS));
+	wire_put_uint(&request, 4, (uint64_t)(question->end_unix_ns / NS_PER_MS));
+	result = call(source, QUERIER "Series", &request, arena, &answer, err);
 	strbuf_fini(&request);
 	return result < 0 ? -1 : read_types(answer, arena, out, out_count, err);
 }
@@ -255,21 +266,22 @@ static int add_type(void *context, const struct label_set *labels, struct error 
 	return list->types[list->count++].data ? 0 : arena_error(list->arena, err);
 }
 
-static int types_local(struct profile_source *source, int64_t start_unix_ns, int64_t end_unix_ns,
+static int types_local(struct profile_source *source, const struct profile_question *question,
                        struct arena *arena, struct str **out, size_t *out_count, struct error *err)
 {
-	CLEANUP(selector_fini) struct selector everything;
+	CLEANUP(selector_fini) struct selector selector;
 	struct type_list list = { .arena = arena };
-
-	selector_init(&everything, arena);
-
 	const struct store_query query = {
 		.tenant = str_of(source->tenant),
-		.selector = &everything,
-		.range = { start_unix_ns, end_unix_ns },
+		.selector = &selector,
+		.range = { question->start_unix_ns, question->end_unix_ns },
 		.arena = arena,
 	};
 
+	selector_init(&selector, arena);
+	if (selector_parse(&selector, question->selector, err) < 0)
+		return error_context(err, "parsing label selector \"%.*s\"",
+		                     STR_ARGS(str_first(question->selector, 200)));
 	if (store_series(source->store, &query, add_type, &list, err) < 0)
 		return -1;
 	*out = list.types;
@@ -286,18 +298,15 @@ int profile_source_merge(struct profile_source *source, const struct profile_que
 	                      : merge_local(source, question, arena, out, err);
 }
 
-int profile_source_types(struct profile_source *source, int64_t start_unix_ns, int64_t end_unix_ns,
+int profile_source_types(struct profile_source *source, const struct profile_question *question,
                          struct arena *arena, struct str **out, size_t *out_count,
                          struct error *err)
 {
 	struct str *types = NULL;
 	size_t count = 0;
-	const int result = source->client ? types_remote(source, start_unix_ns, end_unix_ns, arena,
-	                                                 &types, &count, err)
-	                                  : types_local(source, start_unix_ns, end_unix_ns, arena,
-	                                                &types, &count, err);
 
-	if (result < 0)
+	if ((source->client ? types_remote : types_local)(source, question, arena, &types, &count,
+	                                                  err) < 0)
 		return -1;
 	if (count > 0)
 		qsort(types, count, sizeof(*types), compare_texts);

@@ -47,8 +47,8 @@ static inline void profile_source_closep(struct profile_source **source)
 int profile_source_merge(struct profile_source *source, const struct profile_question *question,
                          struct arena *arena, struct profile *out, struct error *err);
 
-/* The ids of all profile types of a range, sorted. */
-int profile_source_types(struct profile_source *source, int64_t start_unix_ns, int64_t end_unix_ns,
+/* The ids of all profile types that the question's selector and range have, sorted. */
+int profile_source_types(struct profile_source *source, const struct profile_question *question,
                          struct arena *arena, struct str **out, size_t *out_count,
                          struct error *err);
 

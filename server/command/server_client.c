@@ -78,7 +78,8 @@ static int refusal(const struct server_client *client, int status, struct str bo
 	    json_kind(json_get(json, "message")) == JSON_TEXT)
 		message = json_text(json_get(json, "message"));
 	return error_set(err, status >= 500 ? ERROR_UNAVAILABLE : ERROR_INVALID,
-	                 "%s answered %d: %.*s", client->url, status, STR_ARGS(message));
+	                 "%s answered %d: %.*s%s", client->url, status, STR_ARGS(message),
+	                 status == 401 ? "; --tenant NAME says whose profiles" : "");
 }
 
 /* *err says what the network said; a person wants to know what to do about it. */

@@ -122,6 +122,31 @@ class CommandLine(unittest.TestCase):
         self.assertIn(BYTES, err)
         self.assertIn(CPU, err)
 
+    def test_types_are_listed_of_what_the_selector_matches(self):
+        for source in (self.url, ["--store", self.server.store]):
+            status, out, err = harness.vramscope("query", "-q", '{service_name="evil"}', *source)
+            self.assertEqual(status, 0, err)
+            self.assertIn(CPU + '{service_name="evil"}', out)
+
+    def test_a_misspelt_type_is_put_right(self):
+        for source in (self.url, ["--store", self.server.store]):
+            status, _, err = harness.vramscope("query", "-q", "memory:aloc_space:bytes::{}", *source)
+            self.assertEqual(status, 0, err)
+            self.assertIn("did you mean " + BYTES, err)
+
+    def test_an_empty_store_says_what_to_do(self):
+        with harness.Server() as server:
+            for arguments in (["query", "-q", CPU], ["top", "--once"], ["diff", "-q", CPU]):
+                status, out, err = harness.vramscope(*arguments, "--url", server.url)
+                self.assertEqual(status, 0, err)
+                self.assertIn("vramscope push", out + err, arguments)
+
+    def test_a_server_with_tenants_asks_for_one(self):
+        with harness.Server("-auth.multitenancy-enabled") as server:
+            status, _, err = harness.vramscope("query", "-q", CPU, "--url", server.url)
+            self.assertEqual(status, 1)
+            self.assertIn("--tenant NAME", err)
+
     def test_nothing_found_is_said_and_no_failure(self):
         status, out, err = harness.vramscope("query", "-q", BYTES + '{service_name="nobody"}', *self.url)
         self.assertEqual(status, 0)
@@ -188,6 +213,19 @@ class CommandLine(unittest.TestCase):
         out = self.run_ok("top", "--last", "10m", *self.url)
         self.assertIn("process_cpu:cpu:nanoseconds:", out.splitlines()[0])
 
+    def test_top_prefers_what_is_held_on_gpus(self):
+        held = {"sample_types": ["inuse_space/bytes"], "period_type": "space/bytes", "period": 1, "time_nanos": time.time_ns() - 10**9}
+        with harness.Server() as server:
+            for labels, stacks in (({"service_name": "heap"}, {"main;mallocgc": 500}), ({"service_name": "llm", "cuda_class": "device"}, {"main;cuMemAlloc_v2": 300})):
+                answer = server.push((dict(labels, __name__="memory"), [harness.pprof(stacks, **held)]))
+                self.assertEqual(answer.status, 200, answer)
+            for source in (["--url", server.url], ["--store", server.store]):
+                lines = self.run_ok("top", "--once", *source).splitlines()
+                self.assertIn('memory:inuse_space:bytes:space:bytes{cuda_class!=""}', lines[0])
+                self.assertEqual([line.split()[-1] for line in lines[2:]], ["cuMemAlloc_v2", "main"])
+                lines = self.run_ok("top", "--once", "-q", '{service_name="heap"}', *source).splitlines()
+                self.assertIn('memory:inuse_space:bytes:space:bytes{service_name="heap"}', lines[0])
+
     def test_top_redraws_on_a_terminal_until_it_is_asked_to_end(self):
         master, slave = pty.openpty()
         process = subprocess.Popen([harness.PROGRAM, "top", "-q", BYTES, "--last", "10m", "--every", "100ms", *self.url],
@@ -235,7 +273,32 @@ class CommandLine(unittest.TestCase):
     def test_push_says_for_what_it_took_a_file_that_is_no_profile(self):
         status, _, err = harness.vramscope("push", self.file("prose", b"all that glitters\n"), "--service", "some", *self.url)
         self.assertEqual(status, 1)
-        self.assertIn("taken for folded stacks", err)
+        self.assertIn("nothing that is known", err)
+        self.assertIn("folded stacks", err)
+
+    def test_push_stores_nothing_of_what_it_does_not_know(self):
+        export = pathlib.Path(harness.TESTS, "captures/otel-collector-0.165.0/03.body").read_bytes()
+        for name, content, hint in (("png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "nothing that is known"), ("json", b'{"a":1}', "nothing that is known"),
+                                    ("otlp", export, "/v1development/profiles")):
+            status, out, err = harness.vramscope("push", self.file("not-" + name, content), "--service", "o", *self.url)
+            self.assertEqual((status, out), (1, ""), name)
+            self.assertIn(hint, err, name)
+
+    def test_push_names_lines_that_are_left_out(self):
+        status, out, err = harness.vramscope("push", self.file("half", b"main;work\nmain;idle 5"), "--service", "half", *self.url)
+        self.assertEqual(status, 0, err)
+        self.assertIn("line 1", err)
+        self.assertIn("stored as service half", out)
+
+    def test_push_checks_its_flags_before_it_sends(self):
+        good = self.file("flags", b"main 1\n")
+        for flags, hint in ((["--sample-rate", "abc"], "1 to"), (["--sample-rate", "-5"], "1 to"), (["--sample-rate", "0"], "1 to"),
+                            (["--label", "1bad=x"], "1bad"), (["--label", "=x"], "begins with no digit"), (["--label", "service_name=x"], "--service"),
+                            (["--label", "a=1", "--label", "a=2"], "twice"), (["--type", "bogus"], "none of cpu, itimer, wall"),
+                            (["--type", "inuse_spaec"], "inuse_space")):
+            status, out, err = harness.vramscope("push", good, "--service", "flags", *flags, *self.url)
+            self.assertEqual((status, out), (2, ""), flags)
+            self.assertIn(hint, err, flags)
 
     def test_push_recognises_files_by_their_content(self):
         now = time.time_ns()
