@@ -38,7 +38,7 @@ int collector_identity_open(const struct options *options, struct identifier **o
 			    .access = is_in_cluster ? &access : NULL,
 		    },
 		    out, err) < 0)
-		return -1;
+		return error_context(err, "-collector.host-root=%s", options->collector_host_root);
 	if (is_in_cluster)
 		log_info("pods of this node are asked of %s", access.url);
 	if (is_in_cluster && !node_of(options)[0])

@@ -222,6 +222,18 @@ static int open_kernel(struct collecting *collecting, struct event_source *out, 
 }
 
 /* A recording is shown again and again in `run`; else it is sent on once. */
+static int open_replay(const struct collector_process *process, struct event_source *out,
+                       struct error *err)
+{
+	const char *path = process->options->collector_replay;
+
+	if (recorded_source_open(
+		    path, process->role == COLLECTOR_OF_RUN ? RECORDED_PACED : RECORDED_AT_ONCE,
+		    out, err) < 0)
+		return error_context(err, "-collector.replay=%s", path);
+	return 0;
+}
+
 static int open_source(struct collecting *collecting, struct event_source *out, struct error *err)
 {
 	const struct collector_process *process = collecting->process;
@@ -229,15 +241,14 @@ static int open_source(struct collecting *collecting, struct event_source *out, 
 	struct event_source kernel;
 
 	if (options->collector_replay[0])
-		return recorded_source_open(options->collector_replay,
-		                            process->role == COLLECTOR_OF_RUN ? RECORDED_PACED
-		                                                              : RECORDED_AT_ONCE,
-		                            out, err);
+		return open_replay(process, out, err);
 	if (!options->collector_record[0])
 		return open_kernel(collecting, out, err);
 	if (open_kernel(collecting, &kernel, err) < 0)
 		return -1;
-	return recording_tap_open(options->collector_record, &kernel, out, err);
+	if (recording_tap_open(options->collector_record, &kernel, out, err) < 0)
+		return error_context(err, "-collector.record=%s", options->collector_record);
+	return 0;
 }
 
 /* A recording says nothing of this machine's devices. */
@@ -284,14 +295,22 @@ static const char *what_is_watched(const struct options *options)
 	return options->collector_replay[0] ? "a recording, not this machine" : "the CUDA driver";
 }
 
+/* `run` serves on where watching is not allowed; not where a recording was asked for. */
+static bool goes_on_without(const struct collector_process *process, const struct error *why)
+{
+	const struct options *options = process->options;
+
+	return process->role == COLLECTOR_OF_RUN && why->code != ERROR_INVALID &&
+	       !options->collector_replay[0] && !options->collector_record[0];
+}
+
 static int collect(struct collecting *collecting, struct error *err)
 {
 	if (is_told(collecting, 0))
 		return 0; /* before it has begun */
 	if (open_collector(collecting, err) < 0)
-		return collecting->process->role == COLLECTOR_OF_RUN && err->code != ERROR_INVALID
-		               ? wait_without(collecting, err)
-		               : -1;
+		return goes_on_without(collecting->process, err) ? wait_without(collecting, err)
+		                                                 : -1;
 	log_info("watching %s, a tick each %lld s", what_is_watched(collecting->process->options),
 	         (long long)(collecting->process->options->collector_interval_ns / NS_PER_S));
 	if (collecting->process->role == COLLECTOR_ALONE)

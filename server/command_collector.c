@@ -65,7 +65,7 @@ int command_collector(int argc, char **argv)
 	struct error err = { 0 };
 	int status;
 
-	if (!command_options("collector", argc, argv, &options, &status))
+	if (!command_options("collector", OPTION_OF_COLLECTOR, argc, argv, &options, &status))
 		return status;
 	if (!options->push_url[0]) {
 		(void)fputs("vramscope: collector needs -push.url, the server to send to\n",

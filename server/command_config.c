@@ -6,6 +6,7 @@
 
 #include "server/app_metrics.h"
 #include "server/command.h"
+#include "server/nearest.h"
 #include "server/options.h"
 
 #define TEXT_MAX ((size_t)1 << 20)
@@ -54,6 +55,12 @@ static int check(const char *path, bool expand_env)
 		(void)fprintf(stderr, "vramscope: %s\n", err.message);
 		return EXIT_USAGE;
 	}
+	for (size_t i = 0; i < OPTION_COUNT_ALL; i++)
+		if (strstr(options->texts[i], "${"))
+			(void)fprintf(stderr,
+			              "vramscope: %s is '%s': ${VAR} is replaced with "
+			              "-config.expand-env only\n",
+			              option_at((enum option_id)i)->name, options->texts[i]);
 	if (options->ignored.length > 0)
 		(void)fprintf(stderr, "vramscope: without meaning here, and passed over:%s\n",
 		              options->ignored.data);
@@ -64,6 +71,28 @@ static int check(const char *path, bool expand_env)
 static bool is_expand_flag(const char *text)
 {
 	return strcmp(text, "-config.expand-env") == 0 || strcmp(text, "--config.expand-env") == 0;
+}
+
+/* Says what is wrong with the words behind `config`. */
+static void explain(int argc, char **argv)
+{
+	static const char *const verbs[] = { "print-defaults", "check", "print-docs" };
+	struct nearest nearest;
+
+	if (argc < 2)
+		return;
+	nearest_init(&nearest, str_of(argv[1]));
+	for (size_t i = 0; i < ARRAY_LENGTH(verbs); i++)
+		nearest_add(&nearest, verbs[i]);
+	if (!nearest.name || strcmp(nearest.name, argv[1]) != 0)
+		command_print_unknown("word behind config", argv[1], nearest.name);
+	else if (strcmp(argv[1], "check") == 0)
+		(void)fputs(argc == 2 ? "vramscope: config check: which FILE?\n"
+		                      : "vramscope: config check: one FILE is expected\n",
+		            stderr);
+	else
+		(void)fprintf(stderr, "vramscope: config %s: other words are expected behind it\n",
+		              argv[1]);
 }
 
 int command_config(int argc, char **argv)
@@ -85,6 +114,7 @@ int command_config(int argc, char **argv)
 		status = check(argv[3], true);
 	if (status >= 0)
 		return status;
+	explain(argc, argv);
 	(void)fputs(usage, stderr);
 	return EXIT_USAGE;
 }

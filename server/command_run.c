@@ -123,8 +123,8 @@ static int run_server(const struct halves *halves)
 		log_warn("the half that serves stays user 0, without capabilities: %s",
 		         kept.message);
 	if (strcmp(store, halves->options->storage_path) != 0)
-		log_info("the half that serves sees %s as %s", halves->options->storage_path,
-		         store);
+		log_info("the half that serves sees %s as %s, which is all that is shown to it",
+		         halves->options->storage_path, store);
 	/* where it is opened; the option itself stays what it is, also when it is read again */
 	halves->options->storage_path = store;
 	halves->options->http_port_file = ""; /* the other half writes it */
@@ -195,7 +195,8 @@ int command_run(int argc, char **argv)
 	struct error err = { 0 };
 	int status;
 
-	if (!command_options("run", argc, argv, &options, &status))
+	if (!command_options("run", OPTION_OF_SERVER | OPTION_OF_COLLECTOR, argc, argv, &options,
+	                     &status))
 		return status;
 	if (collector_process_check(options, &err) < 0) {
 		(void)fprintf(stderr, "vramscope: %s\n", err.message);

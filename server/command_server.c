@@ -10,7 +10,7 @@ int command_server(int argc, char **argv)
 	CLEANUP(options_freep) struct options *options = NULL;
 	int status;
 
-	if (!command_options("server", argc, argv, &options, &status))
+	if (!command_options("server", OPTION_OF_SERVER, argc, argv, &options, &status))
 		return status;
 	return server_process_run(
 		&(struct server_process){ .options = options, .argc = argc, .argv = argv });

@@ -39,7 +39,10 @@ static void load(const struct log_reload *reload)
 		log_error("reloading: %s; what was in force stays", err.message);
 	} else {
 		log_set_level((enum log_level)options->log_level);
-		log_info("the log level is reloaded; other options need a restart");
+		if (options->config_file[0])
+			log_info("the log level is reloaded; other options need a restart");
+		else
+			log_info("nothing to reload: there is no -config.file");
 	}
 	notify_send("READY=1");
 }

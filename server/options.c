@@ -7,7 +7,8 @@
 #include "base/mem.h"
 #include "server/nearest.h"
 
-#define IGNORED_MAX ((size_t)16 << 10) /* bytes of the list of ignored flags; a guess */
+#define MEMORY_LEAST ((size_t)16 << 20) /* arenas of a few requests; a guess */
+#define IGNORED_MAX  ((size_t)16 << 10) /* bytes of the list of ignored flags; a guess */
 
 static const struct option table[] = {
 #define START  OPTION_START
@@ -38,6 +39,48 @@ const struct option *option_find(struct str name)
 	return NULL;
 }
 
+/* Values that nothing could be done with. */
+static int check_value(const struct options *options, const struct option *option,
+                       struct error *err)
+{
+	switch (option - table) {
+	case OPTION_ID_memory_limit:
+		if (options->memory_limit >= MEMORY_LEAST)
+			return 0;
+		return error_set(err, ERROR_INVALID, "less than %zu MiB is not enough to answer",
+		                 MEMORY_LEAST >> 20);
+	case OPTION_ID_storage_path:
+		if (options->storage_path[0])
+			return 0;
+		return error_set(err, ERROR_INVALID, "a folder is expected, not an empty path");
+	default:
+		return 0;
+	}
+}
+
+/* By the beginning of their names; the first row that fits. */
+static const struct {
+	const char *name;
+	unsigned halves;
+} halves[] = {
+	{ "collector.", OPTION_OF_COLLECTOR },
+	{ "compat.service-name", OPTION_OF_COLLECTOR },
+	{ "config.", OPTION_OF_SERVER | OPTION_OF_COLLECTOR },
+	{ "log.", OPTION_OF_SERVER | OPTION_OF_COLLECTOR },
+	{ "metrics.listen", OPTION_OF_COLLECTOR },
+	{ "push.", OPTION_OF_COLLECTOR },
+	{ "", OPTION_OF_SERVER },
+};
+
+unsigned option_halves(const struct option *option)
+{
+	size_t i = 0;
+
+	while (!str_starts_with(str_of(option->name), str_of(halves[i].name)))
+		i++;
+	return halves[i].halves;
+}
+
 int options_set(struct options *options, const struct option *option, struct str text,
                 struct error *err)
 {
@@ -48,7 +91,8 @@ int options_set(struct options *options, const struct option *option, struct str
 		return error_set(err, ERROR_INVALID, "-%s: a NUL in the value", option->name);
 	copy = mem_strndup(text.length ? text.data : "", text.length);
 	if (option_value_parse(option->type, (struct str){ copy, text.length },
-	                       (char *)options + option->offset, err) < 0) {
+	                       (char *)options + option->offset, err) < 0 ||
+	    check_value(options, option, err) < 0) {
 		free(copy);
 		return error_context(err, "-%s", option->name);
 	}
@@ -250,6 +294,22 @@ static int set_flag(struct options *options, const struct flag *flag, int argc, 
 	return options_set(options, option, str_of(argv[++*index]), err);
 }
 
+/* A word that is no flag; behind a bool it may have been meant for that. */
+static int unexpected(char **argv, int index, struct error *err)
+{
+	const struct str word = str_first(str_of(argv[index]), 100);
+	const struct option *before = NULL;
+	struct flag flag;
+
+	if (index > 1 && flag_read(argv[index - 1], &flag) && !flag.has_value)
+		before = option_find(flag.name);
+	if (before && before->type == OPTION_BOOL)
+		return error_set(err, ERROR_INVALID,
+		                 "unexpected argument '%.*s'; -%s=%.*s has a '='", STR_ARGS(word),
+		                 before->name, STR_ARGS(word));
+	return error_set(err, ERROR_INVALID, "unexpected argument '%.*s'", STR_ARGS(word));
+}
+
 static int set_flags(struct options *options, int argc, char **argv, enum options_wish *out_wish,
                      struct error *err)
 {
@@ -257,8 +317,7 @@ static int set_flags(struct options *options, int argc, char **argv, enum option
 		struct flag flag;
 
 		if (!flag_read(argv[i], &flag))
-			return error_set(err, ERROR_INVALID, "unexpected argument '%.100s'",
-			                 argv[i]);
+			return unexpected(argv, i, err);
 		if (!flag.has_value && flag_wish(flag.name, out_wish))
 			return 0;
 		if (set_flag(options, &flag, argc, argv, &i, err) < 0)

@@ -2,7 +2,8 @@
  * All options of the server, from flags, a YAML file and defaults.
  *
  * Shape    one struct with a field an option, made from server/options.def. Flags have
- *          one or two dashes, -name=value or -name value; a bool may stand alone. The
+ *          one or two dashes, -name=value or -name value; a bool stands alone or before a
+ *          '='. The
  *          file has the names cut at their dots into sections, with underscores. Flags
  *          win over the file.
  * Errors   ERROR_INVALID with the nearest known name; exit status 2 for the caller.
@@ -31,6 +32,12 @@ enum option_reload {
 enum option_level {
 	OPTION_COMMON,
 	OPTION_MORE,
+};
+
+/* Who looks at an option, as bits: `run` is both. */
+enum option_half {
+	OPTION_OF_SERVER = 1,
+	OPTION_OF_COLLECTOR = 2,
 };
 
 struct option {
@@ -75,6 +82,9 @@ const struct option *option_at(enum option_id id);
 /* The option of that name (dashes and dots as in the table), or NULL. */
 const struct option *option_find(struct str name);
 
+/* Bits of enum option_half; which commands it is for. */
+unsigned option_halves(const struct option *option);
+
 /* Sets one option from text; an empty text is one. */
 int options_set(struct options *options, const struct option *option, struct str text,
                 struct error *err);
@@ -99,8 +109,8 @@ bool options_ignores(struct str name, bool *out_bool);
 
 /* ---- printing ---- */
 
-/* Flags with their help: the common ones, or all of them. */
-void options_print_help(enum option_level level, struct strbuf *out);
+/* Flags that any of the halves looks at, with their help: the common ones, or all. */
+void options_print_help(unsigned halves, enum option_level level, struct strbuf *out);
 
 enum options_print {
 	OPTIONS_PRINT_ALL,

@@ -2,15 +2,16 @@
 
 #include "server/options.h"
 
-void options_print_help(enum option_level level, struct strbuf *out)
+void options_print_help(unsigned halves, enum option_level level, struct strbuf *out)
 {
 	for (size_t i = 0; i < OPTION_COUNT_ALL; i++) {
 		const struct option *option = option_at((enum option_id)i);
 		const char *type = option_type_name(option->type);
 
-		if (option->level > level)
+		if (option->level > level || !(option_halves(option) & halves))
 			continue;
-		strbuf_printf(out, "  -%s%s%s\n", option->name, type[0] ? " " : "", type);
+		strbuf_printf(out, "  -%s%s%s\n", option->name, type[0] ? " " : "[=true|false]",
+		              type);
 		strbuf_printf(out, "        %s", option->help);
 		if (option->fallback[0])
 			strbuf_printf(out, " (default %s)", option->fallback);
@@ -156,10 +157,23 @@ void options_print_docs(struct strbuf *out)
 		out,
 		"# Options\n\n"
 		"Written by `vramscope config print-docs options` from `server/options.def`.\n\n"
-		"Flags have one or two dashes, `-name=value` or `-name value`. In the file of\n"
-		"`-config.file` a name is cut at its first dot into section and key, with underscores:\n"
-		"`-server.http-listen-port=4040` is `http_listen_port: 4040` under `server:`. Flags win\n"
-		"over the file. Options marked *reload* change on SIGHUP.\n\n"
+		"Flags have one or two dashes, `-name=value` or `-name value`; `true|false` stands behind\n"
+		"a `=` only, `-name` alone is true. In the file of `-config.file` a name is cut at its\n"
+		"first dot into section and key, with underscores: `-server.http-listen-port=4040` is\n"
+		"`http_listen_port: 4040` under `server:`. Flags win over the file. Options marked\n"
+		"*reload* change on SIGHUP. No option is taken from the environment, but the file may say\n"
+		"`${VAR}` and `${VAR:-default}` with `-config.expand-env`.\n\n"
+		"`vramscope config print-defaults` writes a file with all of them, `vramscope config check\n"
+		"FILE` says whether one is right:\n\n"
+		"```yaml\n"
+		"server:\n"
+		"  http_listen_address: 0.0.0.0\n"
+		"storage:\n"
+		"  path: /var/lib/vramscope\n"
+		"  retention: 14d\n"
+		"auth:\n"
+		"  multitenancy_enabled: true\n"
+		"```\n\n"
 		"Durations are `15s`, `1h30m`, `7d`, `2w`, `1y`; sizes are `512MiB`, `10GB`.\n\n"
 		"| option | value | default | what it does |\n"
 		"|---|---|---|---|\n");

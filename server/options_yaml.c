@@ -39,16 +39,35 @@ static int fail(const struct yaml_place *place, const yaml_event_t *event, struc
 	return error_context(err, "%s:%zu", place->file, event->start_mark.line + 1);
 }
 
+/* Whether options begin with this name and a dot. */
+static bool is_section(struct str name)
+{
+	for (size_t i = 0; i < OPTION_COUNT_ALL; i++) {
+		const struct str option = str_of(option_at((enum option_id)i)->name);
+
+		if (option.length > name.length && str_starts_with(option, name) &&
+		    option.data[name.length] == '.')
+			return true;
+	}
+	return false;
+}
+
 static int unknown_key(const struct yaml_place *place, struct error *err)
 {
+	const struct str key = { place->key, place->key_length };
 	struct nearest nearest;
 
-	nearest_init(&nearest, (struct str){ place->key, place->key_length });
+	if (is_section(key))
+		return error_set(err, ERROR_INVALID,
+		                 "%.*s is a section, not an option: what is of it stands "
+		                 "indented under it",
+		                 STR_ARGS(key));
+	nearest_init(&nearest, key);
 	for (size_t i = 0; i < OPTION_COUNT_ALL; i++)
 		nearest_add(&nearest, option_at((enum option_id)i)->name);
-	return error_set(err, ERROR_INVALID, "unknown option %.*s%s%s%s", (int)place->key_length,
-	                 place->key, nearest.name ? "; did you mean " : "",
-	                 nearest.name ? nearest.name : "", nearest.name ? "?" : "");
+	return error_set(err, ERROR_INVALID, "unknown option %.*s%s%s%s", STR_ARGS(key),
+	                 nearest.name ? "; did you mean " : "", nearest.name ? nearest.name : "",
+	                 nearest.name ? "?" : "");
 }
 
 static int add_key(struct yaml_place *place, struct str part, struct error *err)
@@ -248,6 +267,17 @@ static int read_file(const char *path, struct strbuf *out, struct error *err)
 	return result;
 }
 
+/* A variable that nobody has replaced may be what is wrong. Returns -1. */
+static int explain_variables(struct str text, bool are_replaced, struct error *err)
+{
+	const struct error cause = *err;
+
+	if (are_replaced || str_find(text, STR("${")) < 0)
+		return -1;
+	return error_set(err, cause.code, "%s; ${VAR} is replaced with -config.expand-env only",
+	                 cause.message);
+}
+
 int options_set_file(struct options *options, const char *path, bool expand_env, struct error *err)
 {
 	CLEANUP(strbuf_fini) struct strbuf text;
@@ -260,5 +290,7 @@ int options_set_file(struct options *options, const char *path, bool expand_env,
 		return -1;
 	if (expand_env && options_expand_env(strbuf_view(&text), &expanded, err) < 0)
 		return error_context(err, "%s", name);
-	return options_set_yaml(options, strbuf_view(expand_env ? &expanded : &text), name, err);
+	if (options_set_yaml(options, strbuf_view(expand_env ? &expanded : &text), name, err) == 0)
+		return 0;
+	return explain_variables(strbuf_view(&text), expand_env, err);
 }

@@ -36,7 +36,10 @@ static void reload(const struct server_process *process)
 	} else {
 		warn_of_restarts(process->options, options);
 		app_reload(server_app(process->server), options);
-		log_info("limits, retention and log level are reloaded");
+		if (options->config_file[0])
+			log_info("limits, retention and log level are reloaded");
+		else
+			log_info("nothing to reload: there is no -config.file");
 	}
 	notify_send("READY=1");
 }

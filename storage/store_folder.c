@@ -69,6 +69,9 @@ static int refuse(const char *path, int number, struct error *err)
 
 	if (stat(path, &status) < 0)
 		return error_set_errno(err, number, "store folder %s cannot be written", path);
+	if (!S_ISDIR(status.st_mode))
+		return error_set(err, ERROR_IO, "%s is a file; a folder is expected for the store",
+		                 path);
 	(void)error_set_errno(err, number,
 	                      "store folder %s (uid %u, gid %u, mode %04o) cannot be written by "
 	                      "uid %u, gid %u",

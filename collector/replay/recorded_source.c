@@ -217,7 +217,9 @@ static int check_origin(struct recorded_source *source, struct error *err)
 	if (more < 0)
 		return -1;
 	if (more == 0 || record.kind != RECORDING_ORIGIN || record.bytes.length != sizeof(origin))
-		return error_set(err, ERROR_CORRUPT, "the recording does not say where it is from");
+		return error_set(err, ERROR_CORRUPT,
+		                 "the recording does not say where it is from: it is cut, or no "
+		                 "recording");
 	memcpy(&origin, record.bytes.data, sizeof(origin));
 	if (origin.event_bytes != sizeof(struct cuda_event) ||
 	    origin.stack_event_bytes != sizeof(struct cuda_stack_event) ||
@@ -238,7 +240,8 @@ static int begin_round(struct recorded_source *source, int64_t mono_ns, struct e
 	if (reopen(source, err) < 0 || check_origin(source, err) < 0 || read_next(source, err) < 0)
 		return -1;
 	if (!source->has_next)
-		return error_set(err, ERROR_CORRUPT, "the recording has no events");
+		return error_set(err, ERROR_CORRUPT,
+		                 "the recording has no events: it is cut, or nothing happened");
 	source->first_time_ns = source->next.record.time_ns;
 	source->begin_mono_ns = mono_ns;
 	source->round++;

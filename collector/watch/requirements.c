@@ -311,6 +311,34 @@ static bool check_DRIVER(const struct machine *machine, struct requirement *requ
 	return missed(requirement, "no /proc/driver/nvidia/version");
 }
 
+/* Without these the kernel refuses whatever it may be able to do. */
+static const struct {
+	enum requirement_id id;
+	unsigned int capability;
+	const char *name;
+} needed[] = {
+	{ REQUIREMENT_RING_BUFFER, CAP_BPF, "CAP_BPF" },
+	{ REQUIREMENT_TASK_EVENTS, CAP_PERFMON, "CAP_PERFMON" },
+	{ REQUIREMENT_SELF_TEST, CAP_BPF, "CAP_BPF" },
+	{ REQUIREMENT_SELF_TEST, CAP_PERFMON, "CAP_PERFMON" },
+	{ REQUIREMENT_MULTI_LINK, CAP_BPF, "CAP_BPF" },
+	{ REQUIREMENT_TASK_STORAGE, CAP_BPF, "CAP_BPF" },
+};
+
+/* What did not hold may only not have shown. */
+static void judge(enum requirement_id id, const struct machine *machine, struct requirement *out)
+{
+	for (size_t i = 0; i < ARRAY_LENGTH(needed) && !out->is_unknown; i++) {
+		if (needed[i].id != id ||
+		    (!machine->has_user_namespace &&
+		     (has(machine, CAP_SYS_ADMIN) || has(machine, needed[i].capability))))
+			continue;
+		out->is_unknown = true;
+		(void)missed(out, "not tried: needs %s%s", needed[i].name,
+		             machine->has_user_namespace ? " of the machine" : "");
+	}
+}
+
 static bool needs_self_test(enum requirement_id id)
 {
 	return id == REQUIREMENT_SELF_TEST || id == REQUIREMENT_SANDBOXES;
@@ -334,8 +362,16 @@ static void check_one(enum requirement_id id, const struct machine *machine,
 #include "collector/watch/requirements.def"
 #undef REQUIREMENT
 	case REQUIREMENT_COUNT:
-		break;
+		return;
 	}
+	if (!out->holds)
+		judge(id, machine, out);
+}
+
+static bool is_missing(const struct requirement *requirement)
+{
+	return requirement->level == REQUIREMENT_LEVEL_REQUIRED && !requirement->holds &&
+	       !requirement->is_unknown;
 }
 
 void requirements_check(struct requirement out[REQUIREMENT_COUNT])
@@ -358,7 +394,7 @@ bool requirements_explain(struct requirement *out)
 		if (needs_self_test((enum requirement_id)id))
 			continue;
 		check_one((enum requirement_id)id, &machine, out);
-		if (out->level == REQUIREMENT_LEVEL_REQUIRED && !out->holds)
+		if (is_missing(out))
 			return true;
 	}
 	return false;
@@ -367,9 +403,8 @@ bool requirements_explain(struct requirement *out)
 const struct requirement *
 requirements_missing(const struct requirement requirements[REQUIREMENT_COUNT])
 {
-	for (size_t i = 0; i < REQUIREMENT_COUNT; i++) {
-		if (requirements[i].level == REQUIREMENT_LEVEL_REQUIRED && !requirements[i].holds)
+	for (size_t i = 0; i < REQUIREMENT_COUNT; i++)
+		if (is_missing(&requirements[i]))
 			return &requirements[i];
-	}
 	return NULL;
 }

@@ -28,6 +28,7 @@ struct requirement {
 	const char *name;
 	enum requirement_level level;
 	bool holds;
+	bool is_unknown;    /* it did not show, for want of rights that are told beside it */
 	const char *why;    /* what it is, and what for */
 	char detail[256];   /* what was found; one line */
 	const char *remedy; /* what to do where it does not hold */
@@ -36,12 +37,12 @@ struct requirement {
 /* Looks at this machine; some take a program into the kernel and out again. */
 void requirements_check(struct requirement out[REQUIREMENT_COUNT]);
 
-/* The first required one that does not hold, or NULL. */
+/* The first required one that is known not to hold, or NULL. */
 const struct requirement *
 requirements_missing(const struct requirement requirements[REQUIREMENT_COUNT]);
 
 /*
- * The first required one that does not hold, as far as that shows without a self-test;
+ * The first required one that is known not to hold, as far as that shows without a self-test;
  * false when all do. Any thread.
  */
 bool requirements_explain(struct requirement *out);

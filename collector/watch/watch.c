@@ -44,6 +44,15 @@ struct watch {
 	struct error trouble;  /* ERROR_NONE: nothing since it was asked for */
 };
 
+/* Whose library it is: what its file says of itself is no name. */
+static void note_trouble(struct watch *watch, const struct library_mapping *mapping,
+                         struct error *err)
+{
+	(void)error_context(err, "%.*s of process %d", STR_ARGS(str_first(mapping->path, 200)),
+	                    (int)mapping->tgid);
+	watch->trouble = *err;
+}
+
 static void offer(struct watch *watch, const struct library_mapping *mapping)
 {
 	struct error err = { 0 };
@@ -53,7 +62,7 @@ static void offer(struct watch *watch, const struct library_mapping *mapping)
 		if (err.code == ERROR_NOT_FOUND) /* it has ended already */
 			return;
 		watch->unopened++;
-		watch->trouble = err;
+		note_trouble(watch, mapping, &err);
 		return;
 	}
 	if (library_table_offer(watch->libraries,
@@ -61,7 +70,7 @@ static void offer(struct watch *watch, const struct library_mapping *mapping)
 	                                                 .owner = (uint32_t)mapping->tgid,
 	                                                 .now_ns = clock_mono_ns() },
 	                        &err) < 0)
-		watch->trouble = err;
+		note_trouble(watch, mapping, &err);
 }
 
 static void see_mapped_driver(void *context, const struct library_mapping *mapping)

@@ -23,7 +23,8 @@ int arguments_complain(const struct arguments *arguments, const char *format, ..
 
 static void print_help(const struct arguments *arguments)
 {
-	(void)printf("usage: vramscope %s %s\n\n", arguments->command, arguments->synopsis);
+	(void)printf("usage: vramscope %s%s%s\n\n", arguments->command,
+	             arguments->synopsis[0] ? " " : "", arguments->synopsis);
 	for (size_t i = 0; i < arguments->count; i++) {
 		const struct argument *argument = &arguments->all[i];
 		char left[64];
@@ -35,7 +36,7 @@ static void print_help(const struct arguments *arguments)
 		               argument->value ? " " : "", argument->value ? argument->value : "");
 		(void)printf("  %-28s %s\n", left, argument->help);
 	}
-	(void)printf("\n%s", arguments->about);
+	(void)printf("%s%s", arguments->count > 0 ? "\n" : "", arguments->about);
 }
 
 static const struct argument *find(const struct arguments *arguments, struct str name)

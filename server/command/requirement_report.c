@@ -6,6 +6,8 @@ static const char *mark_of(const struct requirement *requirement)
 {
 	if (requirement->holds)
 		return "ok";
+	if (requirement->is_unknown)
+		return "? ";
 	return requirement->level == REQUIREMENT_LEVEL_REQUIRED ? "NO" : "no";
 }
 
@@ -13,6 +15,8 @@ static enum terminal_style style_of(const struct requirement *requirement)
 {
 	if (requirement->holds)
 		return TERMINAL_GREEN;
+	if (requirement->is_unknown)
+		return TERMINAL_DIM;
 	return requirement->level == REQUIREMENT_LEVEL_REQUIRED ? TERMINAL_RED : TERMINAL_DIM;
 }
 
@@ -31,7 +35,7 @@ static void add_requirement(const struct terminal *terminal, const struct requir
 	strbuf_printf(out, "   %-*s ", NAME_WIDTH, requirement->name);
 	terminal_escape(str_of(requirement->detail), out);
 	strbuf_add_byte(out, '\n');
-	if (requirement->holds)
+	if (requirement->holds || requirement->is_unknown)
 		return;
 	add_indented(requirement->why, out);
 	add_indented(requirement->remedy, out);
@@ -50,7 +54,7 @@ static size_t add_level(const struct terminal *terminal, const struct requiremen
 		if (requirements[i].level != level)
 			continue;
 		add_requirement(terminal, &requirements[i], out);
-		missing += !requirements[i].holds;
+		missing += !requirements[i].holds && !requirements[i].is_unknown;
 	}
 	return missing;
 }

@@ -113,8 +113,8 @@ static int bind_address(struct listener *listener, struct error *err)
 	int status = getaddrinfo(name, "0", &hints, &infos);
 
 	if (status != 0)
-		return error_set(err, ERROR_INVALID, "listening on '%s': %s", name ? name : "",
-		                 gai_strerror(status));
+		return error_set(err, ERROR_INVALID, "-server.http-listen-address=%s: %s",
+		                 name ? name : "", gai_strerror(status));
 	status = bind_all(listener, infos);
 	if (status < 0 && errno == EADDRINUSE)
 		(void)error_set(err, ERROR_IO,
@@ -122,8 +122,10 @@ static int bind_address(struct listener *listener, struct error *err)
 		                "-server.http-listen-port=PORT takes another one",
 		                listener->options.port, name ? name : "*");
 	else if (status < 0)
-		(void)error_set_errno(err, errno, "listening on %s port %u", name ? name : "*",
-		                      listener->options.port);
+		(void)error_set_errno(err, errno,
+		                      "listening on %s port %u (-server.http-listen-address, "
+		                      "-server.http-listen-port)",
+		                      name ? name : "*", listener->options.port);
 	freeaddrinfo(infos);
 	return status;
 }

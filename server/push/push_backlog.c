@@ -188,6 +188,7 @@ static void open_spool(struct push_backlog *backlog)
 {
 	struct push_spool *spool = NULL;
 	struct error err = { 0 };
+	size_t waiting;
 	int result;
 
 	pthread_mutex_unlock(&backlog->mutex);
@@ -199,8 +200,9 @@ static void open_spool(struct push_backlog *backlog)
 	}
 	backlog->spool = spool;
 	backlog->is_in_trouble = false;
-	log_info("spool %s: %zu pushes wait there", backlog->options.spool_path,
-	         push_spool_counts(spool).waiting);
+	waiting = push_spool_counts(spool).waiting;
+	log_info("spool %s: %zu push%s there", backlog->options.spool_path, waiting,
+	         waiting == 1 ? " waits" : "es wait");
 	say_drops(backlog);
 }
 

@@ -284,9 +284,9 @@ static bool ends_in_time(struct push_queue *queue)
 static void say_what_is_left(const struct push_queue *queue, size_t lost, size_t kept)
 {
 	if (lost > 0)
-		log_warn("%zu pushes were not delivered", lost);
+		log_warn("%zu push%s not delivered", lost, lost == 1 ? " was" : "es were");
 	if (kept > 0)
-		log_info("%zu pushes wait in the spool %s", kept,
+		log_info("%zu push%s in the spool %s", kept, kept == 1 ? " waits" : "es wait",
 		         queue->options.backlog.spool_path);
 }
 

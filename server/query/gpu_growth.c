@@ -124,7 +124,10 @@ static int narrow_to_node(struct gpu_question *question, struct str id, struct e
 	if (id.length == 0)
 		return 0;
 	if (colon < 0)
-		return refuse_process(id, err);
+		return error_set(err, ERROR_NOT_FOUND,
+		                 "there is no process '%.*s': HOST:PID:FIRST_MS is expected, as "
+		                 "/api/gpu/processes tells it",
+		                 STR_ARGS(str_first(id, 128)));
 	return selector_add_equal(&question->asked, STR("hostname"), str_first(id, (size_t)colon),
 	                          err);
 }

@@ -5,6 +5,7 @@ import re
 import signal
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 import unittest
@@ -601,6 +602,47 @@ class CommandLine(unittest.TestCase):
             status, _, err = harness.vramscope("config", "check", path)
             self.assertEqual(status, 2)
             self.assertIn("did you mean storage.path?", err)
+
+    def test_config_says_which_words_it_expects(self):
+        for arguments, hint in ((["chek", "x"], "did you mean 'check'?"), (["check"], "which FILE?"), (["check", "a", "b"], "one FILE is expected"),
+                                (["print-docs"], "other words")):
+            status, out, err = harness.vramscope("config", *arguments)
+            self.assertEqual((status, out), (2, ""), arguments)
+            self.assertIn(hint, err, arguments)
+
+    def test_a_variable_that_nobody_replaces_is_told(self):
+        with tempfile.TemporaryDirectory(prefix="vramscope-test-") as folder:
+            path = os.path.join(folder, "config.yaml")
+            with open(path, "w") as file:
+                file.write("server:\n  http_listen_port: ${PORT:-4040}\n")
+            status, _, err = harness.vramscope("config", "check", path)
+            self.assertEqual(status, 2)
+            self.assertIn("-config.expand-env", err)
+            self.assertEqual(harness.vramscope("config", "check", "-config.expand-env", path)[0], 0)
+            with open(path, "w") as file:
+                file.write("storage:\n  path: ${HOME}/store\n")
+            status, _, err = harness.vramscope("config", "check", path)
+            self.assertEqual(status, 0)
+            self.assertIn("-config.expand-env", err)
+
+    def test_what_stands_in_the_way_is_named(self):
+        with tempfile.NamedTemporaryFile(prefix="vramscope-test-") as file:
+            status, _, err = harness.vramscope("server", "-server.http-listen-port=0", "-storage.path=" + file.name)
+            self.assertEqual(status, 1)
+            self.assertIn("is a file; a folder is expected", err)
+        with tempfile.TemporaryDirectory(prefix="vramscope-test-") as folder:
+            for arguments, hint in ((["server", "-server.http-listen-address=256.0.0.1"], "-server.http-listen-address=256.0.0.1: "),
+                                    (["run", "-collector.replay=/nosuch/file"], "-collector.replay=/nosuch/file: ")):
+                status, _, err = harness.vramscope(*arguments, "-server.http-listen-port=0", "-storage.path=" + folder)
+                self.assertEqual(status, 1, err)
+                self.assertIn(hint, err)
+
+    def test_help_lists_what_a_command_looks_at(self):
+        collector, server = (harness.vramscope(command, "-help-all")[1] for command in ("collector", "server"))
+        self.assertIn("-collector.interval", collector)
+        self.assertNotIn("-storage.retention", collector)
+        self.assertNotIn("-collector.interval", server)
+        self.assertTrue(harness.vramscope("doctor", "-h")[1].startswith("usage: vramscope doctor\n\nEach"))
 
     def test_flags_of_pyroscope_without_meaning_are_passed_over(self):
         with harness.Server("-self-profiling.disable-push", "-memberlist.join", "x", "-target=all",

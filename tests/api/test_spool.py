@@ -192,7 +192,7 @@ class Bytes(Spooled):
         self.allocate(collector, 1000)
         status, _ = collector.stop()
         self.assertEqual(status, 0)
-        self.assertRegex(collector.text, r"\d+ pushes wait in the spool " + re.escape(self.spool))
+        self.assertRegex(collector.text, r"\d+ push(es wait| waits) in the spool " + re.escape(self.spool))
         self.assertNotIn("not delivered", collector.text)
         self.server.start()
         collector = self.watch(self.url)
@@ -367,13 +367,13 @@ class Folders(Spooled):
         """The second does without; when the first has ended, it has the folder."""
         with Peer(hang) as away:
             first = self.start(away.url, source=RECORDING)
-            first.says("pushes wait there")
+            first.says("push(es wait| waits) there")
             second = self.start(away.url, source=RECORDING)
             second.says("is in use by another process, pid %d; profiles wait in memory" % first.process.pid)
             first.process.send_signal(signal.SIGKILL)
             first.process.wait(60)
             waited = len(read_spool(self.spool))
-            second.says("spool %s: %d pushes wait there" % (re.escape(self.spool), waited))
+            second.says("spool %s: %d push(es wait| waits) there" % (re.escape(self.spool), waited))
             self.assertEqual(second.stop()[0], 0)
             self.assertGreater(len(read_spool(self.spool)), waited)
 

@@ -80,6 +80,15 @@ static int check_without_rights(void)
 		return 14;
 	if (strlen(requirements[REQUIREMENT_SELF_TEST].detail) == 0)
 		return 15;
+	/* of what only rights keep from showing nobody is told to change the kernel */
+	if (!requirements[REQUIREMENT_RING_BUFFER].holds &&
+	    !requirements[REQUIREMENT_RING_BUFFER].is_unknown)
+		return 16;
+	if (!requirements[REQUIREMENT_MULTI_LINK].holds &&
+	    strcmp(requirements[REQUIREMENT_MULTI_LINK].detail, "not tried: needs CAP_BPF") != 0)
+		return 17;
+	if (requirements_missing(requirements) != &requirements[REQUIREMENT_CAPABILITIES])
+		return 18;
 	return 0;
 }
 

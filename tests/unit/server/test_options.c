@@ -105,6 +105,9 @@ static void bad_flags_are_said(void **state)
 		{ "-server.workers=-1", "not a whole number" },
 		{ "-distributor.ingestion-rate-limit-mb=1.2.3", "not a number of MiB" },
 		{ "-server.http-listen-port", "needs a value" },
+		{ "-memory.limit=1KiB", "less than 16 MiB" },
+		{ "-memory.limit=16777215", "less than 16 MiB" },
+		{ "-storage.path=", "a folder is expected" },
 		{ "word", "unexpected argument 'word'" },
 		{ "-", "unexpected argument '-'" },
 		{ "--=3", "unexpected argument" },
@@ -120,6 +123,44 @@ static void bad_flags_are_said(void **state)
 		assert_int_equal(err.code, ERROR_INVALID);
 		assert_non_null(strstr(err.message, cases[i].message));
 		assert_null(options);
+	}
+}
+
+static void a_word_behind_a_bool_is_explained(void **state)
+{
+	struct options *options = NULL;
+	enum options_wish wish;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(LOAD(&options, &wish, &err, "-auth.multitenancy-enabled", "false"), -1);
+	assert_non_null(strstr(err.message, "-auth.multitenancy-enabled=false has a '='"));
+}
+
+static void help_lists_what_a_command_looks_at(void **state)
+{
+	static const struct {
+		unsigned halves;
+		const char *has;
+		const char *lacks;
+	} cases[] = {
+		{ OPTION_OF_SERVER, "-storage.path ", "-collector.interval " },
+		{ OPTION_OF_SERVER, "-log.level ", "-push.url " },
+		{ OPTION_OF_COLLECTOR, "-collector.interval ", "-storage.path " },
+		{ OPTION_OF_COLLECTOR, "-log.level ", "-validation.reject-older-than " },
+		{ OPTION_OF_COLLECTOR, "-compat.service-name ", "-compat.profile-type-alias " },
+		{ OPTION_OF_SERVER | OPTION_OF_COLLECTOR, "-storage.path ", "-nothing " },
+		{ OPTION_OF_SERVER | OPTION_OF_COLLECTOR, "-collector.interval ", "-nothing " },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		CLEANUP(strbuf_fini) struct strbuf text;
+
+		strbuf_init(&text, 1 << 20);
+		options_print_help(cases[i].halves, OPTION_MORE, &text);
+		assert_non_null(strstr(text.data, cases[i].has));
+		assert_null(strstr(text.data, cases[i].lacks));
 	}
 }
 
@@ -239,6 +280,8 @@ static void bad_files_are_said_with_their_line(void **state)
 		{ STR("server:\n  http_listen_prot: 7\n"),
 		  "f.yaml:2: unknown option server.http-listen-prot; did you mean "
 		  "server.http-listen-port?" },
+		{ STR("server:\nhttp_listen_port: 4040\n"),
+		  "f.yaml:1: server is a section, not an option" },
 		{ STR("\n\nlog:\n  level: loud\n"), "f.yaml:4: -log.level: 'loud' is not one of" },
 		{ STR("log:\n  level: info\nlog.level: warn\n"),
 		  "f.yaml:3: log.level is given twice" },
@@ -361,6 +404,8 @@ int main(void)
 		cmocka_unit_test(flags_have_one_or_two_dashes_and_both_forms),
 		cmocka_unit_test(defaults_are_those_of_the_specification),
 		cmocka_unit_test(bad_flags_are_said),
+		cmocka_unit_test(a_word_behind_a_bool_is_explained),
+		cmocka_unit_test(help_lists_what_a_command_looks_at),
 		cmocka_unit_test(flags_without_meaning_are_listed),
 		cmocka_unit_test(wishes_are_heard),
 		cmocka_unit_test(durations_and_sizes_have_units),

@@ -11,18 +11,39 @@
 static const struct terminal plain = { .width = SIZE_MAX, .height = SIZE_MAX };
 
 static const struct requirement kernel = {
-	"kernel", REQUIREMENT_LEVEL_REQUIRED, true, "a kernel", "Linux 6.18", "another kernel",
+	.name = "kernel",
+	.level = REQUIREMENT_LEVEL_REQUIRED,
+	.holds = true,
+	.why = "a kernel",
+	.detail = "Linux 6.18",
+	.remedy = "another kernel",
 };
 static const struct requirement btf = {
-	"btf", REQUIREMENT_LEVEL_REQUIRED, false, "offsets", "no \x1b[1mfile", "build it in",
+	.name = "btf",
+	.level = REQUIREMENT_LEVEL_REQUIRED,
+	.why = "offsets",
+	.detail = "no \x1b[1mfile",
+	.remedy = "build it in",
+};
+static const struct requirement ring = {
+	.name = "ring buffer",
+	.level = REQUIREMENT_LEVEL_REQUIRED,
+	.is_unknown = true,
+	.why = "rings",
+	.detail = "not tried: needs CAP_BPF",
+	.remedy = "run a newer kernel",
 };
 static const struct requirement driver = {
-	"driver", REQUIREMENT_LEVEL_OPTIONAL, false, "a GPU", "none", "install it",
+	.name = "driver",
+	.level = REQUIREMENT_LEVEL_OPTIONAL,
+	.why = "a GPU",
+	.detail = "none",
+	.remedy = "install it",
 };
 
 static void each_requirement_is_told_with_its_remedy(void **state)
 {
-	const struct requirement all[] = { driver, kernel, btf };
+	const struct requirement all[] = { driver, kernel, btf, ring };
 	struct strbuf out;
 
 	(void)state;
@@ -34,6 +55,7 @@ static void each_requirement_is_told_with_its_remedy(void **state)
 	                    "  NO   btf                      no \\x1b[1mfile\n"
 	                    "       offsets\n"
 	                    "       build it in\n"
+	                    "  ?    ring buffer              not tried: needs CAP_BPF\n"
 	                    "optional\n"
 	                    "  no   driver                   none\n"
 	                    "       a GPU\n"
