@@ -384,6 +384,7 @@ int arena_error(const struct arena *arena, struct error *err)
 		return error_set(err, ERROR_UNAVAILABLE,
 		                 "memory.limit is used up by other requests; try again");
 	return error_set(err, ERROR_TOO_LARGE,
-	                 "the request needs more than the %zu bytes of memory that one may take",
+	                 "the request needs more than the %zu bytes of memory that one may take "
+	                 "(half of memory.limit): ask for less, or a shorter time",
 	                 arena->limit);
 }

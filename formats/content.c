@@ -1,5 +1,6 @@
 #include "formats/content.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/gzip.h"
@@ -255,15 +256,59 @@ const struct content *content_of(struct str body, struct arena *arena)
 	return NULL;
 }
 
-bool content_explain(struct str body, const char *format, struct arena *arena, struct error *err)
+/* Whether it is something, and not what was named. */
+static const struct content *mistaken(struct str body, const char *format, struct arena *arena)
 {
 	const struct content *content = content_of(body, arena);
-	const size_t length = strlen(err->message);
 
-	if (!content || (content->format && strcmp(content->format, format) == 0))
+	return content && content->format && strcmp(content->format, format) == 0 ? NULL : content;
+}
+
+static void add_to_message(struct error *err, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void add_to_message(struct error *err, const char *format, ...)
+{
+	const size_t length = strlen(err->message);
+	va_list list;
+
+	va_start(list, format);
+	(void)vsnprintf(err->message + length, sizeof(err->message) - length, format, list);
+	va_end(list);
+}
+
+/* Of a form that is said to be one, the first part that is something else than it should be. */
+static bool explain_part(const struct content_sent *sent, struct arena *arena, struct error *err)
+{
+	struct error ignored = { 0 };
+	struct multipart_part part;
+	struct multipart reader;
+
+	if (multipart_init(&reader, sent->content_type, sent->body, &ignored) < 0)
 		return false;
-	(void)snprintf(err->message + length, sizeof(err->message) - length,
-	               "%sthis looks like %s: %s", length > 0 ? "; " : "", content->name,
+	while (multipart_next(&reader, &part, &ignored) > 0) {
+		const struct content *content = mistaken(part.content, sent->format, arena);
+
+		if (!content)
+			continue;
+		add_to_message(err, "%sthe form's part '%.*s' looks like %s: %s",
+		               err->message[0] ? "; " : "", STR_ARGS(str_first(part.name, 64)),
+		               content->name, content->advice);
+		return true;
+	}
+	return false;
+}
+
+bool content_explain(const struct content_sent *sent, struct arena *arena, struct error *err)
+{
+	const struct content *content;
+
+	if (multipart_is(sent->content_type))
+		return explain_part(sent, arena, err);
+	content = mistaken(sent->body, sent->format, arena);
+	if (!content)
+		return false;
+	add_to_message(err, "%sthis looks like %s: %s", err->message[0] ? "; " : "", content->name,
 	               content->advice);
 	return true;
 }

@@ -46,11 +46,17 @@ bool content_is_folded_line(struct str line);
 
 const struct content *content_of(struct str body, struct arena *arena);
 
+struct content_sent {
+	struct str body;
+	struct str content_type; /* a form's parts are looked at one by one */
+	const char *format;      /* that the sender names */
+};
+
 /*
- * Adds to a message what the body looks like and what to do, when that is not `format`.
- * True when it has.
+ * Adds to a message what the body looks like and what to do, when that is not the format
+ * that was named. True when it has.
  */
-bool content_explain(struct str body, const char *format, struct arena *arena, struct error *err);
+bool content_explain(const struct content_sent *sent, struct arena *arena, struct error *err);
 
 /*
  * Whether these are folded stacks in one line: what `curl -d @file` makes of them, which

@@ -51,11 +51,22 @@ static int read_line(struct profile_builder *builder, struct str line, struct er
 	return profile_builder_add(builder, 1, err);
 }
 
+/* Says where, behind what other servers say too. Returns -1. */
+static int at_line(size_t number, struct error *err)
+{
+	const struct error cause = *err;
+
+	if (cause.code != ERROR_INVALID)
+		return -1;
+	return error_set(err, cause.code, "%s (line %zu)", cause.message, number);
+}
+
 static int decode(const struct format_input *input, line_reader read, struct format_output *out,
                   struct error *err)
 {
 	struct profile_builder builder;
 	struct str rest = input->body;
+	size_t number = 0;
 	struct str line;
 
 	*out = (struct format_output){ .stage = FORMAT_PARSING };
@@ -67,8 +78,9 @@ static int decode(const struct format_input *input, line_reader read, struct for
 	while (rest.length > 0 && str_split(&rest, '\n', &line)) {
 		if (line.length > 0 && line.data[line.length - 1] == '\r')
 			line.length--;
+		number++;
 		if (read(&builder, line, err) < 0)
-			return -1;
+			return at_line(number, err);
 	}
 	return text_profile_make(&builder, input, out, err);
 }

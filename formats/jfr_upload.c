@@ -62,7 +62,7 @@ static int read_upload(const struct format_input *input, struct recording *out, 
 	};
 
 	*out = (struct recording){ .sent = input->body };
-	if (str_find(input->content_type, STR(MULTIPART_MEDIA_TYPE)) < 0) {
+	if (!multipart_is(input->content_type)) {
 		if (input->body.length == 0)
 			return 0;
 	} else if (read_form(input, parts, err) < 0) {

@@ -49,6 +49,11 @@ static struct str parameter_of(struct str header, const char *name)
 	return (struct str){ 0 };
 }
 
+bool multipart_is(struct str content_type)
+{
+	return str_find(content_type, STR(MULTIPART_MEDIA_TYPE)) >= 0;
+}
+
 int multipart_init(struct multipart *reader, struct str content_type, struct str body,
                    struct error *err)
 {

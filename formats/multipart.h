@@ -44,6 +44,9 @@ struct multipart_part {
 	struct str content;
 };
 
+/* Whether a content type is that of a form. */
+bool multipart_is(struct str content_type);
+
 int multipart_init(struct multipart *reader, struct str content_type, struct str body,
                    struct error *err);
 

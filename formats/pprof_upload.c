@@ -26,7 +26,7 @@ static int read_upload(const struct format_input *input, struct upload *out, str
 					[UPLOAD_PREVIOUS] = { .name = "prev_profile" },
 					[UPLOAD_CONFIG] = { .name = "sample_type_config" },
 				} };
-	if (str_find(input->content_type, STR(MULTIPART_MEDIA_TYPE)) < 0) {
+	if (!multipart_is(input->content_type)) {
 		out->parts[UPLOAD_PROFILE].content = input->body;
 		return 0;
 	}

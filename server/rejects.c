@@ -43,10 +43,11 @@ static const struct {
 	int status;
 	const char *reason;
 } reasons[] = {
-	{ 400, "invalid" },      { 422, "invalid" },      { 401, "no_tenant" },
-	{ 405, "wrong_method" }, { 408, "cut_off" },      { 413, "too_large" },
-	{ 415, "content_type" }, { 429, "rate_limited" }, { 501, "not_offered" },
-	{ 503, "busy" },         { 504, "too_late" },     { 507, "disk_full" },
+	{ 400, "invalid" },     { 422, "invalid" },      { 401, "no_tenant" },
+	{ 404, "no_route" },    { 405, "wrong_method" }, { 408, "cut_off" },
+	{ 413, "too_large" },   { 415, "content_type" }, { 429, "rate_limited" },
+	{ 501, "not_offered" }, { 503, "busy" },         { 504, "too_late" },
+	{ 507, "disk_full" },
 };
 
 const char *reject_reason(int status)

@@ -6,7 +6,7 @@
  *          of another. A tenant that has REJECTS_PER_TENANT loses its oldest for a new
  *          one; so does everybody together at REJECTS_MAX. Adding one costs its bytes,
  *          however many there are: threads that move bytes do it.
- * Units    a reject takes some 800 bytes, whatever it was about.
+ * Units    a reject takes some 1600 bytes, whatever it was about.
  * Threads  any: a lock guards the list.
  * Source   own API specification
  */
@@ -21,11 +21,13 @@
 
 #define REJECTS_MAX         1000
 #define REJECTS_PER_TENANT  100
-#define REJECT_MESSAGE_MAX  256
-#define REJECT_BYTES_MAX    64 /* of the body */
-#define REJECT_SENDER_MAX   64 /* "[address]:port" */
+#define REJECT_MESSAGE_MAX  1024 /* reasons stand behind labels */
+#define REJECT_BYTES_MAX    64   /* of the body */
+#define REJECT_SENDER_MAX   64   /* "[address]:port" */
 #define REJECT_AGENT_MAX    96
 #define REJECT_REASON_OTHER "failed"
+/* of a write that was answered 200, as its protocol has it, and left nothing behind */
+#define REJECT_REASON_NOTHING "nothing_stored"
 
 /* A text of at most `max` bytes, cut where it was longer. */
 #define REJECT_TEXT(max)        \

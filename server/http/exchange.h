@@ -34,6 +34,8 @@ struct exchange {
 	struct http_response response;
 	/* checked; "anonymous" when tenancy is off; empty on routes without one */
 	struct str tenant;
+	/* of a write, for /api/v1/rejects alone: why nothing was stored; or empty */
+	struct str remark;
 	/* the other end's address, as getpeername() tells it; zeroes: not known */
 	unsigned char peer[EXCHANGE_PEER_BYTES];
 	struct store_cancel cancel; /* the client has gone, or the deadline passed */

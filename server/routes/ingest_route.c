@@ -9,6 +9,7 @@
 #include "base/gzip.h"
 #include "formats/content.h"
 #include "formats/format.h"
+#include "formats/multipart.h"
 #include "server/app.h"
 #include "server/routes/handlers.h"
 #include "server/routes/ingestion.h"
@@ -112,7 +113,21 @@ static bool is_mistaken(const struct format_input *input, const struct format *f
 		return false;
 	err->code = ERROR_INVALID;
 	err->message[0] = '\0';
-	return content_explain(input->body, content_format(format), input->arena, err);
+	return content_explain(&(struct content_sent){ input->body, input->content_type,
+	                                               content_format(format) },
+	                       input->arena, err);
+}
+
+/* What is no error for the sender, and may be one all the same. */
+static struct str why_nothing(const struct format_input *input, const struct format *format)
+{
+	if (ingest_params_label(input->params, "profile_id"))
+		return STR(""); /* an old client's exemplar: it is not meant to be kept */
+	if (input->body.length == 0)
+		return STR("the body is empty: nothing was stored");
+	if (format->family == FORMAT_PPROF && multipart_is(input->content_type))
+		return STR("the form has no part 'profile': nothing was stored");
+	return STR("there is no sample in the body: nothing was stored");
 }
 
 static enum exchange_state store(struct exchange *exchange, const struct format *format,
@@ -164,10 +179,14 @@ enum exchange_state serve_ingest(struct exchange *exchange)
 		return refuse(exchange, 422, format->name, &err);
 	}
 	if (format->decode(&input, &decoded, &err) < 0) {
-		(void)content_explain(input.body, content_format(format), input.arena, &err);
+		(void)content_explain(&(struct content_sent){ input.body, input.content_type,
+		                                              content_format(format) },
+		                      input.arena, &err);
 		return refuse_decoding(exchange, format, decoded.stage, &err);
 	}
 	if (is_mistaken(&input, format, &decoded, &err))
 		return refuse(exchange, 422, format->name, &err);
+	if (decoded.count == 0)
+		exchange->remark = why_nothing(&input, format);
 	return store(exchange, format, &decoded);
 }

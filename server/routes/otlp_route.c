@@ -89,6 +89,13 @@ static int inflate(struct exchange *exchange, size_t limit, struct str *out, str
 		return gzip_inflate(*out, limit, exchange->arena, out, err);
 	if (str_equal_ignoring_case(encoding, STR("zstd")))
 		return zstd_inflate(*out, limit, exchange->arena, out, err);
+	if (encoding.length > 0 && !str_equal_ignoring_case(encoding, STR("identity")))
+		return error_set(err, ERROR_INVALID,
+		                 "Content-Encoding %.*s is not known: gzip, zstd or none",
+		                 STR_ARGS(str_first(encoding, 64)));
+	if (gzip_is(*out)) /* no message begins so */
+		return error_set(err, ERROR_INVALID,
+		                 "the body is gzip, and Content-Encoding does not say so");
 	return 0;
 }
 
@@ -127,4 +134,11 @@ enum exchange_state serve_otlp(struct exchange *exchange)
 	if (inflate(exchange, limit, &request.message, &err) < 0)
 		return refuse_body(exchange, limit, &err);
 	return otlp_export(exchange, &request);
+}
+
+enum exchange_state serve_otlp_elsewhere(struct exchange *exchange)
+{
+	/* what the path of profiles will be once the protocol is stable */
+	refuse(exchange, 404, STR("404 page not found; did you mean /v1development/profiles?"));
+	return EXCHANGE_DONE;
 }

@@ -3,6 +3,7 @@
  *
  * Source   ingest specification, 1.5 and 4
  */
+#include "base/gzip.h"
 #include "formats/pprof_bytes.h"
 #include "formats/push_request.h"
 #include "server/app.h"
@@ -33,11 +34,21 @@ static void answer(struct ingestion *ingestion, const struct error *err)
 static int read_message(struct exchange *exchange, const struct connect_call *call,
                         struct push_request *out, struct error *err)
 {
+	struct error cause;
 	const int result = call->codec == CONNECT_JSON
 	                           ? push_request_parse(call->message, exchange->arena, out, err)
 	                           : push_request_decode(call->message, exchange->arena, out, err);
 
-	return result < 0 ? error_context(err, "unmarshal message") : 0;
+	if (result == 0)
+		return 0;
+	(void)error_context(err, "unmarshal message");
+	if (!gzip_is(call->message))
+		return -1;
+	cause = *err;
+	return error_set(err, cause.code,
+	                 "%s; the body is gzip, and Content-Encoding does not "
+	                 "say so",
+	                 cause.message);
 }
 
 static int too_large(size_t limit, const char *what, struct error *err)

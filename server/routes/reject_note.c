@@ -56,14 +56,31 @@ static bool find_message(struct str body, struct arena *arena, struct str *out)
 	return false;
 }
 
-static void keep_message(const struct http_response *response, struct reject *reject)
+/* Connect refuses content types without a word; the header says which it takes. */
+static struct str refused_type(const struct exchange *exchange, struct arena *arena)
+{
+	const struct str type = http_request_media_type(&exchange->request);
+	const struct str *taken = http_response_find_header(&exchange->response, "Accept-Post");
+
+	if (!taken)
+		return STR("");
+	return arena_printf(arena, "Content-Type '%.*s' is none of %.*s",
+	                    STR_ARGS(str_first(type, 100)), STR_ARGS(*taken));
+}
+
+static void keep_message(const struct exchange *exchange, struct reject *reject)
 {
 	CLEANUP(arena_freep) struct arena *arena = arena_new(JSON_ARENA, NULL);
+	const struct http_response *response = &exchange->response;
 	const struct str body = strbuf_view(&response->body);
 	struct str message = str_of(response->failure.message);
 
+	if (message.length == 0)
+		message = exchange->remark;
 	if (message.length == 0 && !find_message(body, arena, &message))
 		message = str_trim(body);
+	if (message.length == 0)
+		message = refused_type(exchange, arena);
 	REJECT_SET(reject->message, message);
 }
 
@@ -86,12 +103,13 @@ void reject_note(const struct exchange *exchange)
 	const struct str *agent;
 	struct reject reject;
 
-	if (!exchange->route || !(exchange->route->flags & ROUTE_WRITE) || status < 400)
+	if (!exchange->route || !(exchange->route->flags & ROUTE_WRITE) ||
+	    (status < 400 && exchange->remark.length == 0))
 		return;
 	reject = (struct reject){
 		.time_unix_ns = clock_unix_ns(),
 		.route = exchange->route->path,
-		.reason = reject_reason(status),
+		.reason = status < 400 ? REJECT_REASON_NOTHING : reject_reason(status),
 		.status = status,
 		.body_bytes = request->body.length,
 	};
@@ -105,7 +123,7 @@ void reject_note(const struct exchange *exchange)
 	if (agent)
 		REJECT_SET(reject.agent, *agent);
 	name_sender(exchange, &reject);
-	keep_message(&exchange->response, &reject);
+	keep_message(exchange, &reject);
 	REJECT_SET(reject.first, request->body);
 	rejects_add(exchange->app->rejects, &reject);
 }

@@ -8,5 +8,8 @@
 
 #include "server/http/exchange.h"
 
-/* Of an exchange whose response is complete; nothing, unless it refuses a write. */
+/*
+ * Of an exchange whose response is complete; nothing, unless it refuses a write or has a
+ * remark.
+ */
 void reject_note(const struct exchange *exchange);

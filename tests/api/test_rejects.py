@@ -68,7 +68,56 @@ class WrongFormats(unittest.TestCase):
             self.assertEqual(self.server.ingest("svc.cpu", body).status, 200)
 
 
+    def test_of_a_form_its_part_is_named(self):
+        body = b'--X\r\nContent-Disposition: form-data; name="jfr"\r\n\r\n' + gzip.compress(pprof()) + b"\r\n--X--\r\n"
+        answer = self.server.ingest("svc.cpu", body, {"Content-Type": "multipart/form-data; boundary=X"}, format="jfr")
+        self.assertEqual(answer.status, 422, answer)
+        self.assertIn("the form's part 'jfr' looks like a pprof: send it with format=pprof", answer.json["message"])
+
+    def test_an_otlp_export_is_told_its_way(self):
+        self.refused(b'{"resourceProfiles": [], "dictionary": {}}', "an OTLP export as JSON", "/v1development/profiles")
+
+    def test_a_bad_count_has_its_line(self):
+        answer = self.server.ingest("svc.cpu", "main;a 1\nmain;b x\n")
+        self.assertEqual(answer.json["message"], 'strconv.Atoi: parsing "x": invalid syntax (line 2)')
+
+
 class Rejects(unittest.TestCase):
+    def test_what_left_nothing_behind_is_listed_too(self):
+        with harness.Server() as server:
+            for body, headers, query in ((b"", {}, {}), (FORM, {"Content-Type": "multipart/form-data; boundary=X"}, {"format": "pprof"}), (b"a 0\n", {}, {})):
+                if body == FORM:
+                    body = body.replace(b'"profile"', b'"file"')
+                self.assertEqual(server.ingest("svc.cpu", body, headers, **query).status, 200)
+            rejects = server.get("/api/v1/rejects").json["rejects"]
+            self.assertEqual([(r["status"], r["reason"], r["message"].partition(":")[0]) for r in rejects],
+                             [(200, "nothing_stored", "there is no sample in the body"), (200, "nothing_stored", "the form has no part 'profile'"),
+                              (200, "nothing_stored", "the body is empty")])
+            self.assertIn('vramscope_writes_rejected_total{route="ingest",reason="nothing_stored"} 3\n', server.get("/metrics").text)
+
+    def test_a_refusal_keeps_its_reason_behind_long_labels(self):
+        labels = {"label%d" % i: "v" * 40 for i in range(8)}
+        old = harness.pprof({"main": 3}, sample_types=["cpu/nanoseconds"], time_nanos=10**18)
+        with harness.Server() as server:
+            self.assertEqual(server.push((dict(labels, __name__="process_cpu", service_name="old"), [old])).status, 400)
+            (reject,) = server.get("/api/v1/rejects").json["rejects"]
+            self.assertIn("outside of ingestion window", reject["message"])
+
+    def test_requests_of_the_wrong_kind_say_what_is_right(self):
+        message = {"Content-Type": "application/x-protobuf"}
+        path, push = "/v1development/profiles", "/push.v1.PusherService/Push"
+        packed = gzip.compress(b"\n\0")
+        with harness.Server() as server:
+            for target, body, headers, status, hint in (
+                    (push, b"{}", {"Content-Type": "text/plain"}, 415, "Content-Type 'text/plain' is none of application/"),
+                    (push, packed, {"Content-Type": "application/proto"}, 400, "the body is gzip, and Content-Encoding does not say so"),
+                    (path, packed, message, 400, "the body is gzip, and Content-Encoding does not say so"),
+                    (path, b"", dict(message, **{"Content-Encoding": "br"}), 400, "Content-Encoding br is not known: gzip, zstd or none"),
+                    ("/v1/profiles", b"", message, 404, "did you mean /v1development/profiles?")):
+                with self.subTest(target=target, status=status):
+                    self.assertEqual(server.request("POST", target, body, headers).status, status)
+                    self.assertIn(hint, server.get("/api/v1/rejects").json["rejects"][0]["message"])
+
     def test_the_answer_is_found_by_who_is_asked_why_there_is_nothing(self):
         with harness.Server() as server:
             before = int(harness.time.time() * 1000)

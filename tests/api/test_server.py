@@ -104,6 +104,12 @@ class Forms(WithServer):
         self.assertEqual((answer.status, answer.body), (200, b"ready"))
         self.assertEqual(answer.headers["Content-Type"], "text/plain")
 
+    def test_the_root_says_where_to_go_on(self):
+        answer = self.server.get("/")
+        self.assertEqual(answer.status, 200)
+        self.assertIn("Grafana Pyroscope", answer.text)
+        self.assertEqual(answer.headers["Content-Type"], "text/plain; charset=utf-8")
+
     def test_an_unknown_path_is_a_plain_404(self):
         for path in ("/nope", "/ready/", "/READY", "//ready", "/favicon.ico", "/%72eady/x", "/ready%00"):
             answer = self.server.get(path)

@@ -139,19 +139,46 @@ static void a_long_line_is_looked_at_once(void **state)
 	growth_is_linear(look_at_counts, 64 << 10);
 }
 
+static bool explain(struct str body, const char *format, struct arena *arena, struct error *err)
+{
+	return content_explain(&(struct content_sent){ body, STR(""), format }, arena, err);
+}
+
+/* What is said to be a form is none that lacks its content type. */
+static void of_a_form_its_parts_are_told(void **state)
+{
+	static const char form[] = "--b\r\nContent-Disposition: form-data; name=\"jfr\"\r\n\r\n"
+				   "main;work 5\r\n--b--\r\n";
+	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_BYTES, NULL);
+	const struct str type = STR("multipart/form-data; boundary=b");
+	const struct str body = { form, sizeof(form) - 1 };
+	struct error err = { ERROR_INVALID, "bad" };
+
+	(void)state;
+	assert_false(content_explain(&(struct content_sent){ body, type, "folded" }, arena, &err));
+	assert_string_equal(err.message, "bad");
+	assert_true(content_explain(&(struct content_sent){ body, type, "jfr" }, arena, &err));
+	assert_string_equal(err.message, "bad; the form's part 'jfr' looks like folded stacks: "
+	                                 "send it with format=folded");
+	err.message[0] = '\0';
+	assert_true(explain(body, "jfr", arena, &err));
+	assert_string_equal(err.message, "this looks like a form: send it with Content-Type: "
+	                                 "multipart/form-data and its boundary");
+}
+
 static void a_message_says_what_to_do_unless_the_format_is_right(void **state)
 {
 	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_BYTES, NULL);
 	struct error err = { ERROR_INVALID, "bad" };
 
 	(void)state;
-	assert_false(content_explain(STR("a;b 1\n"), "folded", arena, &err));
+	assert_false(explain(STR("a;b 1\n"), "folded", arena, &err));
 	assert_string_equal(err.message, "bad");
-	assert_true(content_explain(STR("a;b 1\n"), "pprof", arena, &err));
+	assert_true(explain(STR("a;b 1\n"), "pprof", arena, &err));
 	assert_string_equal(err.message,
 	                    "bad; this looks like folded stacks: send it with format=folded");
 	err.message[0] = '\0';
-	assert_true(content_explain(STR("FLR\0\0\2"), "folded", arena, &err));
+	assert_true(explain(STR("FLR\0\0\2"), "folded", arena, &err));
 	assert_string_equal(err.message,
 	                    "this looks like a JFR recording: send it with format=jfr");
 }
@@ -164,6 +191,7 @@ int main(void)
 		cmocka_unit_test(gzip_is_looked_through),
 		cmocka_unit_test(only_what_reads_as_several_stacks_has_lost_its_line_breaks),
 		cmocka_unit_test(a_long_line_is_looked_at_once),
+		cmocka_unit_test(of_a_form_its_parts_are_told),
 		cmocka_unit_test(a_message_says_what_to_do_unless_the_format_is_right),
 	};
 

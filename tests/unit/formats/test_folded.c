@@ -139,15 +139,15 @@ static void failures_say_how_far_the_body_was_good(void **state)
 		const char *message;
 	} cases[] = {
 		{ "name=svc.cpu", "foo;bar x\n", FORMAT_PARSING,
-		  "strconv.Atoi: parsing \"x\": invalid syntax" },
+		  "strconv.Atoi: parsing \"x\": invalid syntax (line 1)" },
 		{ "name=svc.cpu", "a 1\nfoo;bar 1.5\n", FORMAT_PARSING,
-		  "strconv.Atoi: parsing \"1.5\": invalid syntax" },
+		  "strconv.Atoi: parsing \"1.5\": invalid syntax (line 2)" },
 		{ "name=svc.cpu", "[object FormData]", FORMAT_PARSING,
-		  "strconv.Atoi: parsing \"FormData]\": invalid syntax" },
+		  "strconv.Atoi: parsing \"FormData]\": invalid syntax (line 1)" },
 		{ "name=svc.cpu", "a -99999999999999999999\n", FORMAT_PARSING,
-		  "strconv.Atoi: parsing \"-99999999999999999999\": value out of range" },
+		  "strconv.Atoi: parsing \"-99999999999999999999\": value out of range (line 1)" },
 		{ "name=svc.cpu", "a \n", FORMAT_PARSING,
-		  "strconv.Atoi: parsing \"\": invalid syntax" },
+		  "strconv.Atoi: parsing \"\": invalid syntax (line 1)" },
 		{ "name=svc.app", BODY, FORMAT_STORING,
 		  "pyroscopeIngesterAdapter failed to convert metadata: unknown profile "
 		  "type: app" },

@@ -98,7 +98,7 @@ static void refusals_have_the_status_of_format_and_stage(void **state)
 		  "{\"code\":\"invalid_argument\",\"message\":\"name: service name is required\"}\n" },
 		{ "name=my-app{a-b=1}", "a 1\n", 400, "name: invalid label name: a-b" },
 		{ "name=svc.cpu", "a x\n", 422,
-		  "{\"code\":\"unknown\",\"message\":\"strconv.Atoi: parsing \\\"x\\\": invalid syntax\"}\n" },
+		  "{\"code\":\"unknown\",\"message\":\"strconv.Atoi: parsing \\\"x\\\": invalid syntax (line 1)\"}\n" },
 		{ "name=svc.app", "a 1\n", 400,
 		  "{\"code\":\"invalid_argument\",\"message\":\"pyroscopeIngesterAdapter failed "
 		  "to convert metadata: "
