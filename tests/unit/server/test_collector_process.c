@@ -62,7 +62,7 @@ static void leave_one(const char *path)
 	assert_int_equal(kept, 1);
 }
 
-/* There is no such recording; what waits in the spool nobody takes. */
+/* There is no such root of the host; what waits in the spool nobody takes. */
 static void who_cannot_watch_ends_with_pushes_that_nobody_takes(void **state)
 {
 	CLEANUP(options_freep) struct options *options = options_new();
@@ -72,7 +72,7 @@ static void who_cannot_watch_ends_with_pushes_that_nobody_takes(void **state)
 	(void)state;
 	place_make(&place);
 	leave_one(place.path);
-	options->collector_replay = "/none/such";
+	options->collector_host_root = "/none/such";
 	options->push_spool = place.path;
 	collector_process_prepare(options);
 	assert_int_equal(collector_process_run(&(struct collector_process){
@@ -89,9 +89,31 @@ static void who_cannot_watch_ends_with_pushes_that_nobody_takes(void **state)
 	place_remove(&place);
 }
 
+/* A recording was asked for by name: to serve on without would hide that there is none. */
+static void who_cannot_show_a_recording_ends(void **state)
+{
+	CLEANUP(options_freep) struct options *options = options_new();
+	struct course course = { .told = 0 };
+
+	(void)state;
+	options->collector_replay = "/none/such";
+	collector_process_prepare(options);
+	assert_int_equal(collector_process_run(&(struct collector_process){
+				 .options = options,
+				 .role = COLLECTOR_OF_RUN,
+				 .transport = { .deliver = deliver, .context = &course },
+				 .metrics = stop,
+				 .delivered = nothing,
+				 .context = &course,
+			 }),
+	                 1);
+	assert_int_equal(course.told, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_cannot_show_a_recording_ends),
 		cmocka_unit_test(who_cannot_watch_ends_with_pushes_that_nobody_takes),
 	};
 
