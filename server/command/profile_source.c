@@ -166,10 +166,11 @@ static struct str label_value(struct str labels)
 	struct str value = { NULL, 0 };
 
 	while (wire_next(&reader, &field) > 0) {
-		struct wire_reader pair = wire_reader(field.bytes);
+		struct wire_reader pair;
 
 		if (field.number != 1 || field.type != WIRE_BYTES)
 			continue;
+		pair = wire_reader(field.bytes);
 		while (wire_next(&pair, &field) > 0)
 			if (field.number == 2 && field.type == WIRE_BYTES)
 				value = field.bytes;
