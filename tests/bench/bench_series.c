@@ -2,28 +2,23 @@
  * What a window of many series costs: memory of its labels, and CPU to find what a
  * selector means, beside label sets that are walked through.
  *
- * 	bench_series [SERIES [FOLDER]]
+ * 	bench_series [SERIES]
  *
  * The series are those of a cluster: 4 profile types of each pod, 100 pods a service, and
- * six more labels. With FOLDER (made, empty) they are also appended to a store there, one
- * profile a pod, and it is asked for names, values and series. Times are CPU (median of
- * ROUNDS).
+ * six more labels. Times are CPU (median of ROUNDS).
  */
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/mem.h"
 #include "storage/series_match.h"
-#include "storage/sqlite_store.h"
 
 #define ROUNDS      9
 #define LABELS      8
 #define TYPES       4
 #define PODS        100 /* of a service */
 #define ARENA_BYTES ((size_t)1 << 30)
-#define START       (INT64_C(1790000000) * 1000000000)
 
 static double cpu_us(void)
 {
