@@ -386,4 +386,4 @@ class Trouble(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    harness.main_alone()
+    harness.main()

@@ -152,7 +152,7 @@ class ManyConnections(unittest.TestCase):
 
     def test_who_never_reads_is_cut(self):
         """Answers that are larger than what the kernel takes for a peer."""
-        with harness.Server("-server.http-write-timeout=2s") as server:
+        with harness.Server("-server.http-write-timeout=2s", "-memory.limit=4GiB") as server:  # room for all of them at once
             for part in range(6):
                 stacks = b"".join(b"%s%d 1\n" % (b"x" * 200, part * 10000 + n) for n in range(10000))
                 self.assertEqual(server.ingest("large.alloc_space", stacks).status, 200)
