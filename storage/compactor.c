@@ -96,19 +96,18 @@ struct exchange_job {
 	int64_t cpu_ns;
 };
 
+static int put_block(struct window_writer *window, void *context, struct error *err)
+{
+	return window_writer_exchange(window, context, err);
+}
+
 static int exchange(struct writer *writer, void *context, struct error *err)
 {
 	struct exchange_job *job = context;
 	const int64_t start = clock_thread_cpu_ns();
-	struct window_writer *window;
-	int result = writer_open_window(writer, job->work->window, job->work->tenant, &window, err);
+	const int result = writer_change_window(writer, job->work->window, job->work->tenant,
+	                                        put_block, job->exchange, err);
 
-	if (result == 0)
-		result = window_writer_exchange(window, job->exchange, err);
-	if (result < 0 && err->code == ERROR_IO)
-		writer_renew_window(writer, job->work->window);
-	if (result == 0)
-		result = window_writer_tend(window, err);
 	job->cpu_ns = clock_thread_cpu_ns() - start;
 	return result;
 }

@@ -32,8 +32,10 @@ struct slice {
 	struct block_removed from_block;
 };
 
-static int remove_from(struct window_writer *window, struct slice *slice, struct error *err)
+static int remove_from(struct window_writer *window, void *context, struct error *err)
 {
+	struct slice *slice = context;
+
 	if (slice->in_blocks)
 		return window_writer_remove_blocks(window, slice->in_blocks, &slice->from_block,
 		                                   err);
@@ -43,17 +45,8 @@ static int remove_from(struct window_writer *window, struct slice *slice, struct
 static int remove_slice(struct writer *writer, void *context, struct error *err)
 {
 	struct slice *slice = context;
-	struct window_writer *window;
 
-	if (writer_open_window(writer, slice->window, slice->tenant, &window, err) < 0)
-		return -1;
-	if (remove_from(window, slice, err) < 0 || window_writer_commit(window, err) < 0) {
-		window_writer_rollback(window);
-		if (err->code == ERROR_IO)
-			writer_renew_window(writer, slice->window);
-		return -1;
-	}
-	return window_writer_tend(window, err);
+	return writer_change_window(writer, slice->window, slice->tenant, remove_from, slice, err);
 }
 
 /* ---- runs ---- */

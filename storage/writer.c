@@ -399,8 +399,8 @@ int writer_set_retention(struct writer *writer, const struct retention *retentio
 	return writer_run(writer, set_retention, &wanted, err);
 }
 
-int writer_open_window(struct writer *writer, struct window *window, struct str tenant,
-                       struct window_writer **out, struct error *err)
+int writer_change_window(struct writer *writer, struct window *window, struct str tenant,
+                         writer_change change, void *context, struct error *err)
 {
 	size_t index;
 
@@ -408,13 +408,14 @@ int writer_open_window(struct writer *writer, struct window *window, struct str 
 		return error_set(err, ERROR_NOT_FOUND, "the window is gone");
 	if (open_windows_add(&writer->windows, window, tenant, &index, err) < 0)
 		return -1;
-	*out = window->writer;
-	return 0;
-}
-
-void writer_renew_window(struct writer *writer, struct window *window)
-{
-	open_windows_renew(&writer->windows, window);
+	if (change(window->writer, context, err) < 0 ||
+	    window_writer_commit(window->writer, err) < 0) {
+		window_writer_rollback(window->writer);
+		if (err->code == ERROR_IO)
+			open_windows_renew(&writer->windows, window);
+		return -1;
+	}
+	return window_writer_tend(window->writer, err);
 }
 
 int writer_set_aside(struct writer *writer, struct window *window, struct error *err)

@@ -49,14 +49,13 @@ int writer_set_retention(struct writer *writer, const struct retention *retentio
                          struct error *err);
 
 /*
- * For jobs: the writing side of a window, which stays open. ERROR_NOT_FOUND when it is
- * not listed any more.
+ * For jobs: changes a window, whose writing side stays open, commits, and moves its log.
+ * A change that fails leaves nothing, and a window that could not be written (ERROR_IO)
+ * is opened anew for the next one. ERROR_NOT_FOUND when it is not listed any more.
  */
-int writer_open_window(struct writer *writer, struct window *window, struct str tenant,
-                       struct window_writer **out, struct error *err);
-
-/* For jobs: a window that could not be written (ERROR_IO) is opened anew for the next one. */
-void writer_renew_window(struct writer *writer, struct window *window);
+typedef int (*writer_change)(struct window_writer *window, void *context, struct error *err);
+int writer_change_window(struct writer *writer, struct window *window, struct str tenant,
+                         writer_change change, void *context, struct error *err);
 
 /* For jobs: closes the window's writing side and puts its files out of the way. */
 int writer_set_aside(struct writer *writer, struct window *window, struct error *err);
