@@ -1,29 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "block_example.h"
 #include "storage/block_rows.h"
-
-static struct arena *arena;
-
-static int setup(void **state)
-{
-	(void)state;
-	arena = arena_new((size_t)64 << 20, NULL);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	arena_free(arena);
-	return 0;
-}
+#include "tests/unit/storage/arena_fixture.h"
 
 static struct block_detail decoded(struct str payload)
 {
@@ -42,9 +19,7 @@ static struct str encode(const struct block_detail_columns *columns)
 
 	strbuf_init(&out, (size_t)1 << 20);
 	assert_int_equal(block_detail_encode(columns, arena, &out, &err), 0);
-	bytes = arena_copy(arena, strbuf_view(&out));
-	strbuf_fini(&out);
-	return bytes;
+	return arena_take_written(&out);
 }
 
 static void the_documented_example_is_what_is_written(void **state)

@@ -1,29 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "block_example.h"
 #include "storage/block_heads.h"
-
-static struct arena *arena;
-
-static int setup(void **state)
-{
-	(void)state;
-	arena = arena_new((size_t)64 << 20, NULL);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	arena_free(arena);
-	return 0;
-}
+#include "tests/unit/storage/arena_fixture.h"
 
 static struct block_heads decoded(struct str payload)
 {
@@ -102,13 +79,10 @@ static struct block_heads three_groups(void)
 		3, groups, firsts, 0, times, zeros, zeros, zeros, NULL, ids,
 	};
 	struct strbuf out;
-	struct str bytes;
 
 	strbuf_init(&out, 4096);
 	block_heads_encode(&columns, &out);
-	bytes = arena_copy(arena, strbuf_view(&out));
-	strbuf_fini(&out);
-	return decoded(bytes);
+	return decoded(arena_take_written(&out));
 }
 
 static void groups_are_found_by_id(void **state)

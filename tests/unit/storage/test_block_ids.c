@@ -1,31 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "storage/block_ids.h"
+#include "tests/unit/storage/arena_fixture.h"
 
 #define ROWS 5
 #define SIZE 8
-
-static struct arena *arena;
-
-static int setup(void **state)
-{
-	(void)state;
-	arena = arena_new((size_t)64 << 20, NULL);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	arena_free(arena);
-	return 0;
-}
 
 /* A, none, B, A, B */
 static const uint8_t ids[ROWS][SIZE] = { "aaaaaaaa", { 0 }, "bbbbbbbb", "aaaaaaaa", "bbbbbbbb" };
@@ -34,13 +11,10 @@ static struct str encode(void)
 {
 	int64_t spare[ROWS];
 	struct strbuf out;
-	struct str bytes;
 
 	strbuf_init(&out, 1024);
 	block_ids_encode(ids, SIZE, ROWS, spare, &out);
-	bytes = arena_copy(arena, strbuf_view(&out));
-	strbuf_fini(&out);
-	return bytes;
+	return arena_take_written(&out);
 }
 
 static void ids_stand_once_and_rows_name_them(void **state)

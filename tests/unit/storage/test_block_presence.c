@@ -1,40 +1,14 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "storage/block_presence.h"
-
-static struct arena *arena;
-
-static int setup(void **state)
-{
-	(void)state;
-	arena = arena_new((size_t)64 << 20, NULL);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	arena_free(arena);
-	return 0;
-}
+#include "tests/unit/storage/arena_fixture.h"
 
 static struct str encode(uint32_t universe, uint32_t lists, const uint32_t *firsts,
                          const uint32_t *members)
 {
 	struct strbuf out;
-	struct str bytes;
 
 	strbuf_init(&out, (size_t)1 << 20);
 	block_presence_encode(universe, lists, firsts, members, &out);
-	bytes = arena_copy(arena, strbuf_view(&out));
-	strbuf_fini(&out);
-	return bytes;
+	return arena_take_written(&out);
 }
 
 static int decode(struct str bytes, uint32_t universe, uint32_t lists, const uint32_t *firsts,

@@ -1,40 +1,14 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "block_example.h"
 #include "storage/block_sums.h"
-
-static struct arena *arena;
-
-static int setup(void **state)
-{
-	(void)state;
-	arena = arena_new((size_t)64 << 20, NULL);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	arena_free(arena);
-	return 0;
-}
+#include "tests/unit/storage/arena_fixture.h"
 
 static struct str encode(const struct block_sums_columns *columns)
 {
 	struct strbuf out;
-	struct str bytes;
 
 	strbuf_init(&out, (size_t)1 << 20);
 	block_sums_encode(columns, &out);
-	bytes = arena_copy(arena, strbuf_view(&out));
-	strbuf_fini(&out);
-	return bytes;
+	return arena_take_written(&out);
 }
 
 static struct block_sums decoded(struct str payload)

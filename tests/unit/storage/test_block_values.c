@@ -1,42 +1,16 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "storage/block_values.h"
+#include "tests/unit/storage/arena_fixture.h"
 
 #define ROWS 6
-
-static struct arena *arena;
-
-static int setup(void **state)
-{
-	(void)state;
-	arena = arena_new((size_t)64 << 20, NULL);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	arena_free(arena);
-	return 0;
-}
 
 static struct str encode(const struct block_columns *columns)
 {
 	int64_t spare[64];
 	struct strbuf out;
-	struct str bytes;
 
 	strbuf_init(&out, (size_t)1 << 20);
 	block_values_encode(columns, spare, &out);
-	bytes = arena_copy(arena, strbuf_view(&out));
-	strbuf_fini(&out);
-	return bytes;
+	return arena_take_written(&out);
 }
 
 static int decode(struct str bytes, const struct block_columns *columns, struct block_values *out,

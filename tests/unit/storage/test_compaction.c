@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "storage/block.h"
 #include "storage/database.h"
-#include "tests/unit/storage/store_model.h"
+#include "tests/unit/storage/model_check.h"
 #include "tests/unit/storage/whole_store.h"
 
 #define AT_ONCE 1 /* ns of grace */
