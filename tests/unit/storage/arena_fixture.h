@@ -38,3 +38,21 @@ static inline struct str arena_take_written(struct strbuf *written)
 	strbuf_fini(written);
 	return bytes;
 }
+
+/* `expected` is an array of the bytes. */
+#define assert_bytes(found, expected)                                              \
+	do {                                                                       \
+		const struct str bytes_found = (found);                            \
+                                                                                   \
+		assert_int_equal(bytes_found.length, sizeof(expected));            \
+		assert_memory_equal(bytes_found.data, expected, sizeof(expected)); \
+	} while (0)
+
+/* Likewise a text, whose last NUL is none of them. */
+#define assert_text(found, expected)                                                  \
+	do {                                                                          \
+		const struct str text_found = (found);                                \
+                                                                                      \
+		assert_int_equal(text_found.length, sizeof(expected) - 1);            \
+		assert_memory_equal(text_found.data, expected, sizeof(expected) - 1); \
+	} while (0)

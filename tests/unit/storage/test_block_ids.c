@@ -28,8 +28,7 @@ static void ids_stand_once_and_rows_name_them(void **state)
 	uint8_t *back;
 
 	(void)state;
-	assert_int_equal(encoded.length, sizeof(bytes) - 1);
-	assert_memory_equal(encoded.data, bytes, encoded.length);
+	assert_text(encoded, bytes);
 	assert_int_equal(block_ids_decode(encoded, SIZE, ROWS, arena, &back, &err), 0);
 	assert_memory_equal(back, ids, sizeof(ids));
 }

@@ -47,8 +47,7 @@ static void lists_stand_as_the_format_says(void **state)
 	bytes[13] = 0x0f; /* 96 to 99 */
 	memcpy(bytes + 39, gaps, sizeof(gaps));
 	encoded = encode(UNIVERSE, LISTS, firsts, members);
-	assert_int_equal(encoded.length, sizeof(bytes));
-	assert_memory_equal(encoded.data, bytes, sizeof(bytes));
+	assert_bytes(encoded, bytes);
 }
 
 static void lists_read_back(void **state)

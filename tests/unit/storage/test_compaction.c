@@ -13,19 +13,6 @@
 
 #define AT_ONCE 1 /* ns of grace */
 
-static int setup(void **state)
-{
-	*state = folder_make();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	must_be_whole(*state);
-	folder_drop(*state);
-	return 0;
-}
-
 static struct store *open_store(const char *path)
 {
 	return store_open_at(

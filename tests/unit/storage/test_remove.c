@@ -45,19 +45,6 @@ static uint64_t remove_those(struct store *store, const char *text, int64_t star
 	return removed;
 }
 
-static int setup(void **state)
-{
-	*state = folder_make();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	must_be_whole(*state);
-	folder_drop(*state);
-	return 0;
-}
-
 static void whole_profiles_go_and_a_dry_run_only_counts(void **state)
 {
 	struct store *store = store_open_plain(*state);

@@ -16,19 +16,6 @@ static struct made cpu_profile(int64_t time)
 	};
 }
 
-static int setup(void **state)
-{
-	*state = folder_make();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	must_be_whole(*state);
-	folder_drop(*state);
-	return 0;
-}
-
 static void what_was_answered_is_read_back(void **state)
 {
 	struct store *store = store_open_plain(*state);

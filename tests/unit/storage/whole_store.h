@@ -24,3 +24,17 @@ static inline void must_be_whole(const char *folder)
 	if (store_check_run(&options, &counts, &err) < 0 && err.code != ERROR_NOT_FOUND)
 		fail_msg("%s", err.message);
 }
+
+/* A folder for each test. */
+static int setup(void **state)
+{
+	*state = folder_make();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	must_be_whole(*state);
+	folder_drop(*state);
+	return 0;
+}

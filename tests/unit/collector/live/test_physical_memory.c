@@ -77,16 +77,22 @@ static void memory_lives_as_long_as_a_reference_or_a_mapping(void **state)
 	physical_memory_check(memory);
 }
 
+/* Pieces of 1, 2, 4... bytes side by side, which nothing but their mappings holds. */
+static void map_pieces(struct physical_memory *memory, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		assert_true(physical_memory_add(memory, 100 + i, 1 << i, 0));
+		assert_true(physical_memory_map(memory, BASE + i * PIECE, PIECE, 100 + i));
+		assert_true(physical_memory_release(memory, 100 + i));
+	}
+}
+
 static void one_unmapping_takes_all_that_lies_in_it(void **state)
 {
 	struct owner *owner = *state;
 	struct physical_memory *memory = &owner->memory;
 
-	for (uint64_t i = 0; i < 6; i++) {
-		assert_true(physical_memory_add(memory, 100 + i, 1 << i, 0));
-		assert_true(physical_memory_map(memory, BASE + i * PIECE, PIECE, 100 + i));
-		assert_true(physical_memory_release(memory, 100 + i));
-	}
+	map_pieces(memory, 6);
 	physical_memory_unmap(memory, 1, BASE + PIECE, 3 * PIECE);
 	physical_memory_unmapped(memory, 1, UNMAP_DONE);
 	assert_int_equal(owner->freed_bytes, 2 + 4 + 8);
@@ -170,11 +176,7 @@ static void a_mapping_ends_those_that_it_lies_over(void **state)
 	struct owner *owner = *state;
 	struct physical_memory *memory = &owner->memory;
 
-	for (uint64_t i = 0; i < 4; i++) {
-		assert_true(physical_memory_add(memory, 100 + i, 1 << i, 0));
-		assert_true(physical_memory_map(memory, BASE + i * PIECE, PIECE, 100 + i));
-		assert_true(physical_memory_release(memory, 100 + i));
-	}
+	map_pieces(memory, 4);
 	assert_true(physical_memory_add(memory, 7, 100, 0));
 	/* from within the second into the third */
 	assert_true(physical_memory_map(memory, BASE + PIECE + 1, PIECE, 7));
