@@ -14,7 +14,6 @@ static struct block_detail decoded(struct str payload)
 static struct str encode(const struct block_detail_columns *columns)
 {
 	struct strbuf out;
-	struct str bytes;
 	struct error err = { 0 };
 
 	strbuf_init(&out, (size_t)1 << 20);
