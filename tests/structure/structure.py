@@ -53,12 +53,13 @@ LIBRARIES = [
 SOURCE = re.compile(r"\.(c|h|cc|def)$")
 INCLUDE = re.compile(r'\s*#\s*include\s+[<"]([^>"]+)[>"]')
 README_LINES = 60  # a page
+SOURCE_LINES = 500  # a file of TypeScript
 LISTED = re.compile(r"^test_\w+\.py$|\.bpf\.[ch]$")
 
 # Recorded or foreign bytes, which say what they say; and the lists of forbidden words.
 FOREIGN = ("tests/captures/", "tests/conformance/", "tests/bench/workload/", "tests/data/", "tests/fuzz/corpus/",
            "tests/structure/", "tests/tree/", "LICENSE")
-TEXT = re.compile(r"\.(c|h|cc|def|md|py|sh|proto|cmake|txt|ya?ml|json|html|css|ts|service)$|(^|/)(\.ci/run|Dockerfile|CMakeLists\.txt)$")
+TEXT = re.compile(r"\.(c|h|cc|def|md|py|sh|proto|cmake|txt|ya?ml|json|html|css|tsx?|service)$|(^|/)(\.ci/run|Dockerfile|CMakeLists\.txt)$")
 FORBIDDEN = [
     (re.compile(r"(?<![\w.$}%>~])/(work|root|home)/"), "a path of one machine"),
     (re.compile(r"\bshared/(spec|design|style|conformance|captures|bench|prototypes)\b"), "a path outside the project"),
@@ -134,6 +135,16 @@ def check_listed(top, paths):
             yield f"{path}: {readme} does not name it"
 
 
+def check_lengths(top, paths):
+    """One noun a file: a source of web/ that has grown past this has two."""
+    for path in paths:
+        if not re.search(r"^web/.*\.tsx?$", path):
+            continue
+        count = sum(1 for _ in lines(top, path))
+        if count > SOURCE_LINES:
+            yield f"{path} has {count} lines; a source has {SOURCE_LINES}"
+
+
 def check_text(top, paths):
     for path in paths:
         if path.startswith(FOREIGN) or not TEXT.search(path):
@@ -178,7 +189,7 @@ def check_tests(top, paths):
             yield f"{path}: no line of {lists} runs it"
 
 
-CHECKS = [check_includes, check_readmes, check_listed, check_text, check_protos, check_nouns, check_tests]
+CHECKS = [check_includes, check_readmes, check_listed, check_lengths, check_text, check_protos, check_nouns, check_tests]
 
 
 def problems(top):
