@@ -78,6 +78,9 @@ void json_put_text(struct json_writer *writer, struct str text);
 void json_put_int(struct json_writer *writer, int64_t number);
 void json_put_uint(struct json_writer *writer, uint64_t number);
 
+/* A number, or beyond 2^53 its text: a client's double would be another number. */
+void json_put_exact(struct json_writer *writer, int64_t number);
+
 /* "123": protobuf's 64-bit numbers */
 void json_put_int_text(struct json_writer *writer, int64_t number);
 void json_put_uint_text(struct json_writer *writer, uint64_t number);

@@ -6,6 +6,8 @@
 #include "base/json.h"
 #include "base/utf8.h"
 
+#define DOUBLE_MAX (INT64_C(1) << 53) /* up to there each whole number is a double */
+
 void json_writer_init(struct json_writer *writer, struct strbuf *out)
 {
 	*writer = (struct json_writer){ .out = out };
@@ -156,6 +158,14 @@ void json_put_uint(struct json_writer *writer, uint64_t number)
 {
 	begin(writer);
 	put_decimal(writer->out, number, false);
+}
+
+void json_put_exact(struct json_writer *writer, int64_t number)
+{
+	if (number > DOUBLE_MAX || number < -DOUBLE_MAX)
+		json_put_int_text(writer, number);
+	else
+		json_put_int(writer, number);
 }
 
 void json_put_int_text(struct json_writer *writer, int64_t number)

@@ -1,19 +1,9 @@
 #include "server/routes/gpu_json.h"
 
-#define DOUBLE_MAX (INT64_C(1) << 53) /* beyond it a client's double is another number */
-
-static void put_number(struct json_writer *writer, int64_t number)
-{
-	if (number > DOUBLE_MAX || number < -DOUBLE_MAX)
-		json_put_int_text(writer, number);
-	else
-		json_put_int(writer, number);
-}
-
 static void number(struct json_writer *writer, const char *key, int64_t value)
 {
 	json_key(writer, key);
-	put_number(writer, value);
+	json_put_exact(writer, value);
 }
 
 static void text(struct json_writer *writer, const char *key, struct str value)
@@ -27,7 +17,7 @@ static void value_or_null(struct json_writer *writer, const char *key, const int
 {
 	json_key(writer, key);
 	if (value)
-		put_number(writer, *value);
+		json_put_exact(writer, *value);
 	else
 		json_put_null(writer);
 }
@@ -49,7 +39,7 @@ static void put_shares(struct json_writer *writer, const char *key, const struct
 	json_begin_map(writer);
 	for (size_t i = 0; i < shares->count; i++) {
 		json_key_str(writer, shares->items[i].name);
-		put_number(writer, shares->items[i].bytes);
+		json_put_exact(writer, shares->items[i].bytes);
 	}
 	json_end_map(writer);
 }
@@ -133,7 +123,7 @@ static void put_value(struct json_writer *writer, int64_t value)
 	if (value == GPU_GAP)
 		json_put_null(writer);
 	else
-		put_number(writer, value);
+		json_put_exact(writer, value);
 }
 
 static void put_values(struct json_writer *writer, const char *key, const int64_t *values,

@@ -3,12 +3,10 @@
  *
  * Source   own API specification
  */
-#include "api/error_json.h"
-#include "api/http_negotiation.h"
-#include "server/routes/entity_tag.h"
 #include "server/routes/gpu_json.h"
 #include "server/routes/gpu_request.h"
 #include "server/routes/handlers.h"
+#include "server/routes/own_answer.h"
 
 #define PROCESSES_DEFAULT 100
 #define PROCESSES_MAX     10000
@@ -20,26 +18,6 @@
 #define GROWTH_MAX        1000
 #define STEPS_DEFAULT     500 /* at most, when no step is asked for: what a picture shows */
 #define STEP_UNIT_MS      INT64_C(15000)
-
-/* Ends a request: what failed, or the body that stands there. */
-static enum exchange_state finish(struct exchange *exchange, int status, struct error *err)
-{
-	struct http_response *response = &exchange->response;
-
-	if (status == 0 && strbuf_overflowed(&response->body))
-		status = error_set(err, ERROR_TOO_LARGE, "the answer is larger than %zu bytes",
-		                   response->body.limit);
-	if (status < 0) {
-		error_json_connect(err, response);
-	} else {
-		entity_tag_apply(&exchange->request, response, exchange->arena);
-		http_response_header(response, "Content-Type", STR("application/json"));
-		if (response->status == 200)
-			http_compress_response(&exchange->request, response);
-	}
-	http_response_header(response, "Cache-Control", STR("no-store"));
-	return EXCHANGE_DONE;
-}
 
 /* ---- processes ---- */
 
@@ -53,13 +31,13 @@ static int list_processes(struct exchange *exchange, struct error *err)
 	};
 	CLEANUP(gpu_question_fini) struct gpu_question question = { 0 };
 	struct gpu_process_list list;
-	struct gpu_request request;
+	struct own_request request;
 	size_t order = GPU_PROCESS_BY_LIVE;
 	size_t limit;
 
-	if (gpu_request_open(exchange, &request, err) < 0 ||
-	    gpu_request_word(&request, "sort", orders, ARRAY_LENGTH(orders), &order, err) < 0 ||
-	    gpu_request_count(&request, "limit", PROCESSES_DEFAULT, PROCESSES_MAX, &limit, err) <
+	if (own_request_open(exchange, &request, err) < 0 ||
+	    own_request_word(&request, "sort", orders, ARRAY_LENGTH(orders), &order, err) < 0 ||
+	    own_request_count(&request, "limit", PROCESSES_DEFAULT, PROCESSES_MAX, &limit, err) <
 	            0 ||
 	    gpu_request_question(&request, "at", &question, err) < 0 ||
 	    gpu_processes_list(&question, (enum gpu_process_order)order, limit, &list, err) < 0)
@@ -72,7 +50,7 @@ enum exchange_state serve_gpu_processes(struct exchange *exchange)
 {
 	struct error err = { 0 };
 
-	return finish(exchange, list_processes(exchange, &err), &err);
+	return own_answer_finish(exchange, list_processes(exchange, &err), &err);
 }
 
 /* ---- timeline ---- */
@@ -94,13 +72,13 @@ static int make_timeline(struct exchange *exchange, struct error *err)
 	CLEANUP(gpu_question_fini) struct gpu_question question = { 0 };
 	struct gpu_timeline_options options;
 	struct gpu_timeline timeline;
-	struct gpu_request request;
+	struct own_request request;
 	size_t by = 0;
 
-	if (gpu_request_open(exchange, &request, err) < 0 ||
-	    gpu_request_word(&request, "by", groups, ARRAY_LENGTH(groups), &by, err) < 0 ||
-	    gpu_request_count(&request, "top", TOP_DEFAULT, TOP_MAX, &options.top, err) < 0 ||
-	    gpu_request_step(&request, &options.step_ms, err) < 0 ||
+	if (own_request_open(exchange, &request, err) < 0 ||
+	    own_request_word(&request, "by", groups, ARRAY_LENGTH(groups), &by, err) < 0 ||
+	    own_request_count(&request, "top", TOP_DEFAULT, TOP_MAX, &options.top, err) < 0 ||
+	    own_request_step(&request, &options.step_ms, err) < 0 ||
 	    gpu_request_question(&request, "until", &question, err) < 0)
 		return -1;
 	options.by = str_of(groups[by]);
@@ -116,7 +94,7 @@ enum exchange_state serve_gpu_timeline(struct exchange *exchange)
 {
 	struct error err = { 0 };
 
-	return finish(exchange, make_timeline(exchange, &err), &err);
+	return own_answer_finish(exchange, make_timeline(exchange, &err), &err);
 }
 
 /* ---- out of memory ---- */
@@ -125,13 +103,13 @@ static int list_ooms(struct exchange *exchange, struct error *err)
 {
 	CLEANUP(gpu_question_fini) struct gpu_question question = { 0 };
 	struct gpu_oom_list list;
-	struct gpu_request request;
+	struct own_request request;
 	size_t limit;
 
-	if (gpu_request_open(exchange, &request, err) < 0 ||
-	    gpu_request_count(&request, "limit", OOMS_DEFAULT, OOMS_MAX, &limit, err) < 0 ||
+	if (own_request_open(exchange, &request, err) < 0 ||
+	    own_request_count(&request, "limit", OOMS_DEFAULT, OOMS_MAX, &limit, err) < 0 ||
 	    gpu_request_question(&request, "until", &question, err) < 0 ||
-	    gpu_ooms_list(&question, gpu_request_text(&request, "cursor"), limit, &list, err) < 0)
+	    gpu_ooms_list(&question, own_request_text(&request, "cursor"), limit, &list, err) < 0)
 		return -1;
 	gpu_json_ooms(&list, &exchange->response.body);
 	return 0;
@@ -141,17 +119,17 @@ enum exchange_state serve_gpu_ooms(struct exchange *exchange)
 {
 	struct error err = { 0 };
 
-	return finish(exchange, list_ooms(exchange, &err), &err);
+	return own_answer_finish(exchange, list_ooms(exchange, &err), &err);
 }
 
 static int show_oom(struct exchange *exchange, struct error *err)
 {
 	const struct str id = str_skip(exchange->request.path, strlen(exchange->route->path));
 	CLEANUP(gpu_question_fini) struct gpu_question question = { 0 };
-	struct gpu_request request;
+	struct own_request request;
 	struct gpu_oom oom;
 
-	if (gpu_request_open(exchange, &request, err) < 0)
+	if (own_request_open(exchange, &request, err) < 0)
 		return -1;
 	gpu_question_init(&question, &request.context);
 	if (gpu_ooms_find(&question, id, &oom, err) < 0)
@@ -164,7 +142,7 @@ enum exchange_state serve_gpu_oom(struct exchange *exchange)
 {
 	struct error err = { 0 };
 
-	return finish(exchange, show_oom(exchange, &err), &err);
+	return own_answer_finish(exchange, show_oom(exchange, &err), &err);
 }
 
 /* ---- growth ---- */
@@ -173,13 +151,13 @@ static int list_growth(struct exchange *exchange, struct error *err)
 {
 	CLEANUP(gpu_question_fini) struct gpu_question question = { 0 };
 	struct gpu_growth growth;
-	struct gpu_request request;
+	struct own_request request;
 	size_t limit;
 
-	if (gpu_request_open(exchange, &request, err) < 0 ||
-	    gpu_request_count(&request, "limit", GROWTH_DEFAULT, GROWTH_MAX, &limit, err) < 0 ||
+	if (own_request_open(exchange, &request, err) < 0 ||
+	    own_request_count(&request, "limit", GROWTH_DEFAULT, GROWTH_MAX, &limit, err) < 0 ||
 	    gpu_request_question(&request, "until", &question, err) < 0 ||
-	    gpu_growth_list(&question, gpu_request_text(&request, "process"), limit, &growth, err) <
+	    gpu_growth_list(&question, own_request_text(&request, "process"), limit, &growth, err) <
 	            0)
 		return -1;
 	gpu_json_growth(&growth, &exchange->response.body);
@@ -190,5 +168,5 @@ enum exchange_state serve_gpu_growth(struct exchange *exchange)
 {
 	struct error err = { 0 };
 
-	return finish(exchange, list_growth(exchange, &err), &err);
+	return own_answer_finish(exchange, list_growth(exchange, &err), &err);
 }

@@ -59,31 +59,6 @@ static int64_t parameter_nodes(const struct legacy_request *request)
 	return str_to_i64(parameter(request, "max-nodes"), &nodes) ? nodes : 0;
 }
 
-/*
- * Reads a query parameter: a selector whose __name__ is the profile type. *out_selector
- * has the rest and is released by the caller.
- */
-static int read_selector(const struct legacy_request *request, const char *name,
-                         struct selector *out_selector, struct str *out_type, struct error *err)
-{
-	const struct str text = parameter(request, name);
-	struct matcher type;
-	struct profile_type parsed;
-	struct error reason;
-
-	if (text.length == 0)
-		return error_set(err, ERROR_INVALID, "\"%s\" is required", name);
-	if (selector_parse(out_selector, text, err) < 0)
-		return error_context(err, "failed to parse \"%s\"", name);
-	if (!selector_take(out_selector, STR("__name__"), &type))
-		return error_set(err, ERROR_INVALID, "\"%s\" must contain a profile-type selection",
-		                 name);
-	if (profile_type_parse(type.value, &parsed, &reason) < 0)
-		return error_set(err, ERROR_INVALID, "failed to parse \"%s\"", name);
-	*out_type = type.value;
-	return 0;
-}
-
 /* One side: the query parameter and the range parameters of that name. */
 struct legacy_side {
 	struct selector selector;
@@ -101,7 +76,8 @@ static int read_side(const struct legacy_request *request, const char *query, co
                      const char *until, struct legacy_side *out, struct error *err)
 {
 	selector_init(&out->selector, request->context.arena);
-	if (read_selector(request, query, &out->selector, &out->type, err) < 0)
+	if (read_query_typed_selector(parameter(request, query), query, &out->selector, &out->type,
+	                              err) < 0)
 		return -1;
 	out->start_ms = parameter_time_ms(request, from);
 	out->end_ms = parameter_time_ms(request, until);

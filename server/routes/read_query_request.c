@@ -59,6 +59,26 @@ int read_query_context_of(struct exchange *exchange, struct read_query_context *
 	return read_instant(exchange, &out->instant, err);
 }
 
+int read_query_typed_selector(struct str text, const char *name, struct selector *out_selector,
+                              struct str *out_type, struct error *err)
+{
+	struct matcher type;
+	struct profile_type parsed;
+	struct error reason;
+
+	if (text.length == 0)
+		return error_set(err, ERROR_INVALID, "\"%s\" is required", name);
+	if (selector_parse(out_selector, text, err) < 0)
+		return error_context(err, "failed to parse \"%s\"", name);
+	if (!selector_take(out_selector, STR("__name__"), &type))
+		return error_set(err, ERROR_INVALID, "\"%s\" must contain a profile-type selection",
+		                 name);
+	if (profile_type_parse(type.value, &parsed, &reason) < 0)
+		return error_set(err, ERROR_INVALID, "failed to parse \"%s\"", name);
+	*out_type = type.value;
+	return 0;
+}
+
 /* Repeated texts of a message as views. */
 static int make_texts(const ProtobufCBinaryData *items, size_t count, struct arena *arena,
                       struct str **out, struct error *err)

@@ -27,6 +27,13 @@ enum exchange_state rpc_fail(struct exchange *exchange, const struct error *err)
 int read_query_context_of(struct exchange *exchange, struct read_query_context *out,
                           struct error *err);
 
+/*
+ * The value of a parameter `name`: a selector whose __name__ is the profile type.
+ * *out_selector has the rest and is released by the caller; the type is a view.
+ */
+int read_query_typed_selector(struct str text, const char *name, struct selector *out_selector,
+                              struct str *out_type, struct error *err);
+
 #define READ_QUERY_NAMES_MAX 1000 /* label names that a request may list; a guess */
 
 /* Label names that a request lists (label_names, group_by), as views. */

@@ -5,14 +5,12 @@
  */
 #include <stdio.h>
 
-#include "api/error_json.h"
-#include "api/http_negotiation.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "server/app.h"
 #include "server/rejects.h"
-#include "server/routes/entity_tag.h"
 #include "server/routes/handlers.h"
+#include "server/routes/own_answer.h"
 
 /* Bytes for a person: ASCII as it is, the rest as \xHH. */
 static void put_bytes(struct json_writer *writer, struct str bytes)
@@ -60,20 +58,16 @@ static void put_reject(struct json_writer *writer, const struct reject *reject)
 
 enum exchange_state serve_rejects(struct exchange *exchange)
 {
-	struct http_response *response = &exchange->response;
 	struct reject *rejects =
 		arena_array_raw(exchange->arena, REJECTS_PER_TENANT, sizeof(*rejects));
 	struct json_writer writer;
 	struct error err = { 0 };
 	size_t count;
 
-	if (!rejects) {
-		(void)arena_error(exchange->arena, &err);
-		error_json_connect(&err, response);
-		return EXCHANGE_DONE;
-	}
+	if (!rejects)
+		return own_answer_finish(exchange, arena_error(exchange->arena, &err), &err);
 	count = rejects_list(exchange->app->rejects, exchange->tenant, rejects, REJECTS_PER_TENANT);
-	json_writer_init(&writer, &response->body);
+	json_writer_init(&writer, &exchange->response.body);
 	json_begin_map(&writer);
 	json_key(&writer, "rejects");
 	json_begin_list(&writer);
@@ -81,10 +75,5 @@ enum exchange_state serve_rejects(struct exchange *exchange)
 		put_reject(&writer, &rejects[i]);
 	json_end_list(&writer);
 	json_end_map(&writer);
-	entity_tag_apply(&exchange->request, response, exchange->arena);
-	http_response_header(response, "Content-Type", STR("application/json"));
-	if (response->status == 200)
-		http_compress_response(&exchange->request, response);
-	http_response_header(response, "Cache-Control", STR("no-store"));
-	return EXCHANGE_DONE;
+	return own_answer_finish(exchange, 0, &err);
 }

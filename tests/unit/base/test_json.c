@@ -372,9 +372,30 @@ static void numbers_that_json_lacks_are_strings(void **state)
 	strbuf_fini(&out);
 }
 
+/* 2^53 is the last of which its neighbours are doubles, too: RFC 8259, 6. */
+static void exact_numbers_are_texts_where_doubles_end(void **state)
+{
+	struct json_writer writer;
+	struct strbuf out;
+
+	(void)state;
+	strbuf_init(&out, 1 << 20);
+	json_writer_init(&writer, &out);
+	json_begin_list(&writer);
+	json_put_exact(&writer, INT64_C(9007199254740992));
+	json_put_exact(&writer, INT64_C(9007199254740993));
+	json_put_exact(&writer, INT64_C(-9007199254740992));
+	json_put_exact(&writer, INT64_MIN);
+	json_end_list(&writer);
+	assert_string_equal(out.data, "[9007199254740992,\"9007199254740993\",-9007199254740992,"
+	                              "\"-9223372036854775808\"]");
+	strbuf_fini(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(exact_numbers_are_texts_where_doubles_end),
 		cmocka_unit_test(each_kind_of_value_is_read),
 		cmocka_unit_test(what_is_absent_is_empty),
 		cmocka_unit_test(a_value_alone_is_a_text),
