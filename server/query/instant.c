@@ -8,10 +8,12 @@
 /* A source while its profiles are counted; of max, what has one maximum. */
 struct source {
 	int64_t ticks;         /* mean: distinct times */
+	int64_t newest_ns;     /* of all its profiles */
 	int64_t time_ns;       /* last: the newest; max: that of the largest moment */
 	int64_t total;         /* max: of that one, and */
 	struct hash128 moment; /* its identity beside its time */
 	uint32_t part;
+	bool is_merged; /* some series of it is in the answer */
 };
 
 struct instant_plan {
@@ -64,7 +66,9 @@ static uint32_t source_of(struct instant_plan *plan, const struct store_point *p
 	if (is_new) {
 		if (!ARENA_GROW(plan->arena, plan->items, source, plan->capacity))
 			return INTERN_NONE;
-		plan->items[source] = (struct source){ .time_ns = INT64_MIN, .total = INT64_MIN };
+		plan->items[source] = (struct source){ .newest_ns = INT64_MIN,
+			                               .time_ns = INT64_MIN,
+			                               .total = INT64_MIN };
 	}
 	plan->of_series[point->series] = source;
 	return source;
@@ -100,6 +104,8 @@ static int count_point(void *context, const struct store_point *point, struct er
 	if (number == INTERN_NONE)
 		return arena_error(plan->arena, err);
 	source = &plan->items[number];
+	if (point->time_unix_ns > source->newest_ns)
+		source->newest_ns = point->time_unix_ns;
 	if (plan->merge == PROFILE_MERGE_MEAN) {
 		const struct hash128 tick = { (uint64_t)point->time_unix_ns, number };
 
@@ -131,12 +137,13 @@ static bool is_of(const struct instant_plan *plan, const struct source *source,
 
 static uint32_t part_of(void *context, const struct label_set *labels)
 {
-	const struct instant_plan *plan = context;
+	struct instant_plan *plan = context;
 	const uint32_t source = intern_find(&plan->sources, source_key(plan, labels));
 
 	if (source == INTERN_NONE ||
 	    (plan->merge == PROFILE_MERGE_MAX && !is_of(plan, &plan->items[source], labels)))
 		return STORE_SKIP;
+	plan->items[source].is_merged = true;
 	return plan->items[source].part;
 }
 
@@ -209,4 +216,25 @@ bool instant_plan_is_empty(const struct instant_plan *plan)
 int64_t instant_plan_divisor(const struct instant_plan *plan, uint32_t part)
 {
 	return plan->merge == PROFILE_MERGE_MEAN ? plan->numbers[part] : 1;
+}
+
+bool instant_plan_snapshots(const struct instant_plan *plan, struct instant_snapshots *out)
+{
+	const bool is_mean = plan->merge == PROFILE_MERGE_MEAN;
+
+	if (plan->merge == PROFILE_MERGE_SUM)
+		return false;
+	*out = (struct instant_snapshots){ .newest_unix_ns = INT64_MIN };
+	for (uint32_t i = 0; i < plan->sources.count; i++) {
+		const struct source *source = &plan->items[i];
+		const int64_t newest_ns = is_mean ? source->newest_ns : source->time_ns;
+
+		if (!source->is_merged)
+			continue;
+		out->count += is_mean ? source->ticks : 1;
+		out->is_rounded |= is_mean && source->ticks > 1;
+		if (newest_ns > out->newest_unix_ns)
+			out->newest_unix_ns = newest_ns;
+	}
+	return true;
 }

@@ -32,3 +32,16 @@ bool instant_plan_is_empty(const struct instant_plan *plan);
 
 /* What the sums of a part are divided by. */
 int64_t instant_plan_divisor(const struct instant_plan *plan, uint32_t part);
+
+/* What is in the numbers of a gauge. */
+struct instant_snapshots {
+	int64_t newest_unix_ns; /* INT64_MIN: there is none */
+	int64_t count;          /* of one source and time each */
+	bool is_rounded;        /* some were divided */
+};
+
+/*
+ * After the merge: those of the sources that it has asked for. False of a plain sum, which
+ * does not count them.
+ */
+bool instant_plan_snapshots(const struct instant_plan *plan, struct instant_snapshots *out);
