@@ -22,7 +22,7 @@ extern const struct frame_side_names frame_side_single;
 extern const struct frame_side_names frame_side_compared[FRAME_SIDES];
 
 /* `out` is released by read_query_fini(&out->query), also after a failure. */
-int frame_request_side(const struct own_request *request, const struct frame_side_names *names,
+int frame_request_side(const struct own_request *request, const struct frame_side_names *own,
                        struct frame_query *out, struct error *err);
 
 /* maxNodes, frames, sandwich. */

@@ -112,7 +112,6 @@ static void kinds_have_names_whatever_a_file_says(void **state)
 
 static void a_full_arena_is_no_frame(void **state)
 {
-	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_BYTES, NULL);
 	CLEANUP(arena_freep) struct arena *small = arena_new(8192, NULL);
 	struct frame_set *set = NULL;
 	char name[1024];
