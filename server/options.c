@@ -1,20 +1,23 @@
 #include "server/options.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "server/nearest.h"
 
-#define MEMORY_LEAST ((size_t)16 << 20) /* arenas of a few requests; a guess */
-#define IGNORED_MAX  ((size_t)16 << 10) /* bytes of the list of ignored flags; a guess */
+#define MEMORY_LEAST    ((size_t)16 << 20)   /* arenas of a few requests; a guess */
+#define CLOCK_START_MAX UINT64_C(4102444800) /* the year 2100 */
+#define IGNORED_MAX     ((size_t)16 << 10)   /* bytes of the list of ignored flags; a guess */
 
 static const struct option table[] = {
 #define START  OPTION_START
 #define RELOAD OPTION_RELOAD
 #define COMMON OPTION_COMMON
 #define MORE   OPTION_MORE
+#define HIDDEN OPTION_HIDDEN
 #define OPTION(field, name, type, fallback, reload, level, help) \
 	{ name, OPTION_##type, offsetof(struct options, field), fallback, reload, level, help },
 #include "server/options.def"
@@ -23,6 +26,7 @@ static const struct option table[] = {
 #undef RELOAD
 #undef COMMON
 #undef MORE
+#undef HIDDEN
 };
 
 const struct option *option_at(enum option_id id)
@@ -53,6 +57,11 @@ static int check_value(const struct options *options, const struct option *optio
 		if (options->storage_path[0])
 			return 0;
 		return error_set(err, ERROR_INVALID, "a folder is expected, not an empty path");
+	case OPTION_ID_clock_start:
+		if (options->clock_start <= CLOCK_START_MAX)
+			return 0;
+		return error_set(err, ERROR_INVALID, "at most %" PRIu64 " is expected",
+		                 CLOCK_START_MAX);
 	default:
 		return 0;
 	}

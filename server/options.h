@@ -32,6 +32,7 @@ enum option_reload {
 enum option_level {
 	OPTION_COMMON,
 	OPTION_MORE,
+	OPTION_HIDDEN,
 };
 
 /* Who looks at an option, as bits: `run` is both. */

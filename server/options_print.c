@@ -114,9 +114,13 @@ static void add_line(const struct options *options, size_t id, bool is_inside, s
 	strbuf_add_byte(out, '\n');
 }
 
-static bool is_changed(const struct options *options, size_t id)
+/* What is hidden is told only where it was changed. */
+static bool is_printed(const struct options *options, size_t id, enum options_print what)
 {
-	return strcmp(options->texts[id], option_at((enum option_id)id)->fallback) != 0;
+	const struct option *option = option_at((enum option_id)id);
+
+	return (what == OPTIONS_PRINT_ALL && option->level != OPTION_HIDDEN) ||
+	       strcmp(options->texts[id], option->fallback) != 0;
 }
 
 void options_print_yaml(const struct options *options, enum options_print what, struct strbuf *out)
@@ -129,7 +133,7 @@ void options_print_yaml(const struct options *options, enum options_print what, 
 			continue;
 		for (size_t id = first; id < OPTION_COUNT_ALL; id++) {
 			if (!str_equal(section, section_of(option_at((enum option_id)id)->name)) ||
-			    (what == OPTIONS_PRINT_CHANGED && !is_changed(options, id)))
+			    !is_printed(options, id, what))
 				continue;
 			if (!has_head) {
 				add_key(out, section);
@@ -181,6 +185,8 @@ void options_print_docs(struct strbuf *out)
 		const struct option *option = option_at((enum option_id)i);
 		const char *type = option_type_name(option->type);
 
+		if (option->level == OPTION_HIDDEN)
+			continue;
 		strbuf_printf(out, "| `-%s` | ", option->name);
 		add_cell(out, type[0] ? type : "true|false");
 		strbuf_printf(out, " | %s%s%s | ", option->fallback[0] ? "`" : "", option->fallback,

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "server/app.h"
 #include "server/http/notify.h"
@@ -75,6 +76,13 @@ static void set_log(const struct options *options)
 		log_warn("without meaning here, and passed over: %s", options->ignored.data);
 }
 
+static void set_clock(const struct options *options)
+{
+	if (options->clock_factor > 0)
+		clock_warp_unix((int64_t)options->clock_start * NS_PER_S,
+		                (double)options->clock_factor);
+}
+
 static int serve(struct server_process *process, const sigset_t *signals, struct error *err)
 {
 	const struct server_companion *companion = process->companion;
@@ -95,6 +103,7 @@ int server_process_run(struct server_process *process)
 
 	process_signals_block(&signals);
 	open_files_raise(); /* the store asks how many there are */
+	set_clock(process->options);
 	set_log(process->options);
 	if (server_open(process->options, &process->server, &err) == 0) {
 		(void)serve(process, &signals, &err);

@@ -164,6 +164,29 @@ static void help_lists_what_a_command_looks_at(void **state)
 	}
 }
 
+static void what_is_hidden_is_told_only_when_it_is_set(void **state)
+{
+	CLEANUP(options_freep) struct options *options = options_new();
+	CLEANUP(strbuf_fini) struct strbuf text;
+	struct error err = { 0 };
+
+	(void)state;
+	strbuf_init(&text, (size_t)256 << 10);
+	options_print_help(OPTION_OF_SERVER, OPTION_MORE, &text);
+	options_print_docs(&text);
+	options_print_yaml(options, OPTIONS_PRINT_ALL, &text);
+	assert_null(strstr(text.data, "clock."));
+	assert_null(strstr(text.data, "clock:"));
+	assert_int_equal(options_set(options, option_find(STR("clock.factor")), STR("60"), &err),
+	                 0);
+	assert_true(options->clock_factor == 60);
+	strbuf_reset(&text);
+	options_print_yaml(options, OPTIONS_PRINT_CHANGED, &text);
+	assert_string_equal(text.data, "clock:\n  factor: 60\n");
+	assert_int_equal(
+		options_set(options, option_find(STR("clock.start")), STR("4102444801"), &err), -1);
+}
+
 static void flags_without_meaning_are_listed(void **state)
 {
 	CLEANUP(options_freep) struct options *options = NULL;
@@ -406,6 +429,7 @@ int main(void)
 		cmocka_unit_test(bad_flags_are_said),
 		cmocka_unit_test(a_word_behind_a_bool_is_explained),
 		cmocka_unit_test(help_lists_what_a_command_looks_at),
+		cmocka_unit_test(what_is_hidden_is_told_only_when_it_is_set),
 		cmocka_unit_test(flags_without_meaning_are_listed),
 		cmocka_unit_test(wishes_are_heard),
 		cmocka_unit_test(durations_and_sizes_have_units),
