@@ -143,14 +143,34 @@ static int check_writable(const struct database *database, struct error *err)
 	                 database->path);
 }
 
+/* Of a change that is under way, or that was cut short: then whoever comes next takes it back. */
+static bool has_journal(const char *path)
+{
+	CLEANUP(mem_freep) char *name = mem_zalloc(strlen(path) + sizeof("-journal"), 1);
+
+	(void)stpcpy(stpcpy(name, path), "-journal");
+	return access(name, F_OK) == 0;
+}
+
+static int flags_of(const char *path, enum database_mode mode)
+{
+	switch (mode) {
+	case DATABASE_CREATE:
+		return SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+	case DATABASE_WRITE:
+		return SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READWRITE;
+	case DATABASE_IMMUTABLE:
+		return SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+	default:
+		return SQLITE_OPEN_NOMUTEX |
+		       (has_journal(path) ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
+	}
+}
+
 int database_open(const char *path, enum database_mode mode, struct database **out,
                   struct error *err)
 {
-	const int flags = SQLITE_OPEN_NOMUTEX |
-	                  (mode == DATABASE_CREATE      ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-	                   : mode == DATABASE_WRITE     ? SQLITE_OPEN_READWRITE
-	                   : mode == DATABASE_IMMUTABLE ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
-	                                                : SQLITE_OPEN_READONLY);
+	const int flags = flags_of(path, mode);
 	CLEANUP(database_closep) struct database *database = mem_zalloc(1, sizeof(*database));
 	CLEANUP(mem_freep) char *uri = mode == DATABASE_IMMUTABLE ? immutable_uri(path) : NULL;
 	int result;

@@ -21,7 +21,7 @@ struct database;
 struct statement;
 
 enum database_mode {
-	DATABASE_READ,      /* also beside a writer */
+	DATABASE_READ,      /* also beside a writer; takes back what one began that died */
 	DATABASE_IMMUTABLE, /* nobody writes, no locks, no WAL */
 	DATABASE_WRITE,     /* the file is there */
 	DATABASE_CREATE,    /* made when it is not */

@@ -1,4 +1,8 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "base/clock.h"
+#include "storage/database.h"
 #include "tests/unit/storage/store_fixture.h"
 
 static int setup(void **state)
@@ -108,6 +112,49 @@ static void settings_are_removed_unless_they_are_of_the_future(void **state)
 	store_close(store);
 }
 
+/* A process that dies in the middle of a change, when some of it lies in the file already. */
+static void die_while_changing(const char *path)
+{
+	const pid_t child = fork();
+	int status;
+
+	assert_true(child >= 0);
+	if (child == 0) {
+		struct database *database = NULL;
+		struct error err = { 0 };
+
+		if (database_open(path, DATABASE_WRITE, &database, &err) < 0 ||
+		    database_run(database,
+		                 "PRAGMA cache_size=10; BEGIN; UPDATE setting SET value = '2';"
+		                 "WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL"
+		                 " SELECT i + 1 FROM n WHERE i < 100)"
+		                 "INSERT INTO setting SELECT 'x' || i, zeroblob(10000), 0 FROM n",
+		                 &err) < 0)
+			_exit(1);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+static void a_change_that_was_cut_short_is_taken_back_by_whoever_reads(void **state)
+{
+	static const char file[] = "tenants/t/settings.db";
+	static const char journal[] = "tenants/t/settings.db-journal";
+	struct store *store = store_open_plain(*state);
+	char path[4200];
+
+	assert_int_equal(put(store, "a", "1", 10), ERROR_NONE);
+	store_close(store);
+	(void)snprintf(path, sizeof(path), "%s/%s", (const char *)*state, file);
+	die_while_changing(path);
+	assert_true(file_is_there(*state, journal));
+	store = store_open_plain(*state);
+	assert_string_equal(settings_of(store, "t"), "a=1@10");
+	assert_false(file_is_there(*state, journal));
+	store_close(store);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -116,6 +163,7 @@ int main(void)
 		TEST(an_older_change_does_not_overwrite_a_newer_one),
 		TEST(a_setting_without_a_time_is_of_now),
 		TEST(settings_are_removed_unless_they_are_of_the_future),
+		TEST(a_change_that_was_cut_short_is_taken_back_by_whoever_reads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
