@@ -6,10 +6,13 @@ export class WireWriter {
 	private readonly bytes: number[] = [];
 
 	text(field: number, value: string): this {
-		const encoded = TEXT.encode(value);
+		return this.message(field, TEXT.encode(value));
+	}
+
+	message(field: number, value: Uint8Array): this {
 		this.varint(BigInt((field << 3) | 2));
-		this.varint(BigInt(encoded.length));
-		for (const byte of encoded) this.bytes.push(byte);
+		this.varint(BigInt(value.length));
+		for (const byte of value) this.bytes.push(byte);
 		return this;
 	}
 

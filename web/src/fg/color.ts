@@ -73,7 +73,7 @@ export function changeColor(change: number, palette: Palette): string {
 	const strength = Math.min(1, Math.abs(change));
 	if (strength < 0.005) return '#c9ced6';
 	const [grown, shrunk] = palette === 'classic' ? [4, 138] : [28, 212];
-	return `hsl(${change > 0 ? grown : shrunk} ${40 + strength * 45}% ${82 - strength * 16}%)`;
+	return `hsl(${change > 0 ? grown : shrunk} ${38 + strength * 27}% ${84 - strength * 16}%)`;
 }
 
 export function diffPainter(tree: Tree, scaleBefore: number, palette: Palette): Paint {

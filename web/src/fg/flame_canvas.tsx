@@ -178,10 +178,13 @@ function readTheme(element: Element): Scene['theme'] {
 
 /** For tests: what was drawn, where, and how long it took. */
 function expose(canvas: HTMLCanvasElement, scene: Scene, width: number, drawn: number, ms: number): void {
-	const measured = canvas as HTMLCanvasElement & { __fg?: unknown };
+	const measured = canvas as HTMLCanvasElement & { __fg?: { first: number; [more: string]: unknown } };
+	const now = performance.now();
 	measured.__fg = {
 		drawn,
 		ms,
+		at: now,
+		first: measured.__fg?.first ?? now,
 		layout: () => scene.layout.rows.flatMap((_, row) => [...boxesOf(scene, row, width)].map((box) => ({
 			name: scene.layout.tree.frames.names[scene.layout.tree.name[box.node]!],
 			row,

@@ -77,7 +77,7 @@ export function FlameView(p: FlameViewProps) {
 		n: () => nextHit(1), N: () => nextHit(-1),
 	});
 	const kinds = useMemo(() => new Set<Kind>(Array.from(tree.name, (n) => tree.frames.kinds[n]!)), [tree]);
-	const [split, setSplit] = useKept('split', '38');
+	const [split, setSplit] = useKept(mode === 'single' ? 'split' : 'split.diff', mode === 'single' ? '40' : '52');
 	const color = (name: number) => (mode === 'single'
 		? (state.scheme === 'kind' ? KIND_HUES[tree.frames.kinds[name] ?? 'other'] : moduleColor(tree.frames, name))
 		: rowColor(rows, name, state, scaleBefore));

@@ -33,11 +33,13 @@ export function framesOfNames(names: readonly string[]): Frames {
 const INTERPRETER = /^(<interpreter trampoline>|_?Py[A-Z_]\w*|_start|__libc_start_main|pymain_\w+)/;
 const DRIVER = /^(cu[A-Z]\w+|cuda[A-Z]\w+|libcuda\b)/;
 const PYTHON = /(\.py\b|^<\w+>$)/;
+const NATIVE = /::|^_Z|^0x[0-9a-f]+$/;
 
 export function kindOfName(name: string): Kind {
 	if (INTERPRETER.test(name)) return 'interpreter';
 	if (DRIVER.test(name)) return 'cuda';
 	if (PYTHON.test(name)) return 'python';
+	if (NATIVE.test(name)) return 'native';
 	return 'other';
 }
 

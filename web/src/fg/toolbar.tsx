@@ -1,6 +1,8 @@
 /* What can be chosen for a flame graph. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { Meaning, Reading, Symbols } from '../help/reading';
+import { Dialog } from '../ui/dialog';
 import { MenuButton } from '../ui/menu';
 import { Icon } from '../ui/icons';
 import { format, percent } from '../state/units';
@@ -61,6 +63,7 @@ export function Toolbar(p: ToolbarProps) {
 			)}
 			<span class="grow" />
 			{p.children}
+			<ReadingHelp direction={state.direction} />
 		</div>
 	);
 }
@@ -79,6 +82,20 @@ function looks(p: ToolbarProps) {
 		null,
 		{ title: 'Width: the larger side', checked: state.weighing === 'max', act: () => p.onState({ weighing: 'max' }) },
 		{ title: 'Width: now', checked: state.weighing === 'now', act: () => p.onState({ weighing: 'now' }) }];
+}
+
+function ReadingHelp({ direction }: { direction: 'icicle' | 'flame' }) {
+	const [open, setOpen] = useState(false);
+	return (
+		<>
+			<button type="button" class="icon-button" aria-label="How to read this graph" title="How to read this graph" onClick={() => setOpen(true)}><Icon name="help" /></button>
+			{open && (
+				<Dialog title="How to read this graph" onClose={() => setOpen(false)}>
+					<div class="prose"><Reading direction={direction} /><h3>Names</h3><Symbols /><h3>Numbers</h3><Meaning /></div>
+				</Dialog>
+			)}
+		</>
+	);
 }
 
 const TYPING_MS = 150;

@@ -141,10 +141,12 @@ function RowLine({ row, columns, p }: { row: Row; columns: readonly Column[]; p:
 	return (
 		<tr class={row.name === p.hoverName ? 'hover' : ''} onMouseEnter={() => p.onHover(row.name)}>
 			<th scope="row">
-				<span class="swatch" style={{ background: p.color(row.name) }} title={KIND_TITLES[p.frames.kinds[row.name] ?? 'other']} />
-				<button type="button" class="plain name" title={`${shortened(name, 1000)}\nClick: search it`} onClick={() => p.onPick(row.name)}>
-					<bdi>{shortened(name)}</bdi>
-				</button>
+				<div class="function">
+					<span class="swatch" style={{ background: p.color(row.name) }} title={KIND_TITLES[p.frames.kinds[row.name] ?? 'other']} />
+					<button type="button" class="plain name" title={`${shortened(name, 1000)}\nClick: search it`} onClick={() => p.onPick(row.name)}>
+						<bdi>{shortened(name)}</bdi>
+					</button>
+				</div>
 				{place && (
 					<button type="button" class="plain place" title={`Copy ${shortened(place, 300)}`} onClick={() => copy(place, 'the place')}>
 						{shortPlace(place)}

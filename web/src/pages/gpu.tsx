@@ -27,15 +27,15 @@ export function GpuPage({ params }: { params: Params }) {
 	const selector = params.selector ?? '';
 	const asked = { from, until, selector: withClasses(selector, classes) };
 	const timeline = useAnswer(JSON.stringify({ ...asked, by }), (signal) => askTimeline({ ...asked, by, top: SERIES }, signal));
-	const at = params.at ? Number(params.at) : null;
-	const processes = useAnswer(JSON.stringify({ ...asked, at }), (signal) => askProcesses({ ...asked, at, limit: 500 }, signal));
+	const at = params.at ? Number(params.at) : timeline.data && newest(timeline.data, until);
+	const processes = useAnswer(at === null ? null : JSON.stringify({ ...asked, at }), (signal) => askProcesses({ ...asked, at, limit: 500 }, signal));
 	const chosen = processById(processes.data?.processes ?? [], params.process);
 	const query = liveQuery(withProcess(selector, chosen), classes);
-	const nothing = timeline.data !== null && timeline.data.total.every((v) => v === null) && processes.data?.processes.length === 0;
+	const nothing = timeline.data !== null && timeline.data.total.every((v) => v === null) && processes.data?.processes.length === 0 && !timeline.loading;
 	return (
 		<main class="page">
 			<PageHead title="GPU memory" timed={timed} clears={['at', 'cfrom', 'cuntil', 'peak']}
-				seen={{ query, ...asRange(timed.span), at: params.at ?? String(Math.round(until)) }}>
+				seen={at === null ? null : { query, ...asRange(timed.span), at: String(at) }}>
 				<MenuButton label="Lines by" entries={Object.entries(BY).map(([key, title]) =>
 					({ title: `by ${title}`, checked: by === key, act: () => change({ by: key === 'process' ? null : key }) }))}>by {BY[by]} ▾</MenuButton>
 				<MenuButton label="Memory classes" entries={Object.entries(CLASS_TITLES).map(([key, title]) =>
@@ -47,14 +47,22 @@ export function GpuPage({ params }: { params: Params }) {
 			{nothing && <NoGpu params={params} />}
 			{timeline.data && !nothing && (
 				<>
-					<GpuTimeline params={params} data={timeline.data} at={at} stale={timeline.loading} until={until} />
+					<GpuTimeline params={params} data={timeline.data} at={at} stale={timeline.loading} />
 					<Failure asked={processes} what="the processes" />
 					{processes.data && <ProcessTable data={processes.data} chosen={chosen} span={timed.span} stale={processes.loading} />}
-					<GpuDetail params={params} query={query} selector={withClasses(withProcess(selector, chosen), classes)} chosen={chosen} span={timed.span} />
+					{at !== null && <GpuDetail at={at} params={params} query={query} selector={withClasses(withProcess(selector, chosen), classes)} chosen={chosen} span={timed.span} />}
 				</>
 			)}
 		</main>
 	);
+}
+
+/** The last moment of the range of which something is known. */
+function newest(data: GpuTimelineProps['data'], until: number): number {
+	for (let i = data.total.length - 1; i >= 0; i--) {
+		if (data.total[i] !== null) return Math.min(Math.round(until), data.start_ms + i * data.step_ms);
+	}
+	return Math.round(until);
 }
 
 /** Device memory is what these routes mean unless their selector speaks of classes. */
@@ -70,10 +78,9 @@ interface GpuTimelineProps {
 	readonly data: Awaited<ReturnType<typeof askTimeline>>;
 	readonly at: number | null;
 	readonly stale: boolean;
-	readonly until: number;
 }
 
-function GpuTimeline({ params, data, at, stale, until }: GpuTimelineProps) {
+function GpuTimeline({ params, data, at, stale }: GpuTimelineProps) {
 	const { times, lines, marks } = useMemo(() => linesOf(data), [data]);
 	const pins = ['A', 'B'].flatMap((name) => (params[`pin${name}`] ? [{ name, t: Number(params[`pin${name}`]) }] : []));
 	const stacked = params.lines === 'lines' ? 'lines' : 'stacked';
@@ -86,7 +93,7 @@ function GpuTimeline({ params, data, at, stale, until }: GpuTimelineProps) {
 				<button type="button" class="plain link" onClick={() => change({ lines: stacked === 'stacked' ? 'lines' : null })}>{stacked === 'stacked' ? 'as lines' : 'stacked'}</button>
 			</div>
 			<Timeline title="GPU memory over time" times={times} lines={lines} unit="bytes" height={210} stacked={stacked} marks={marks} pins={pins}
-				at={params.cfrom ? null : (at ?? until)} span={params.cfrom ? { from: Number(params.cfrom), until: Number(params.cuntil) } : null}
+				at={params.cfrom ? null : at} span={params.cfrom ? { from: Number(params.cfrom), until: Number(params.cuntil) } : null}
 				onMoment={(t) => change({ at: String(t), cfrom: null, cuntil: null, peak: null })}
 				onRange={(from, to) => change({ cfrom: String(from), cuntil: String(to), at: null, peak: null })} />
 			<p class="quiet small">Click: what was live at that moment. Drag: what changed in that time. ▲ out of memory · ◆ peak · ▸ start · ◂ exit</p>

@@ -14,6 +14,7 @@ import { askSandwichOf, flameQuery, type Moment, momentKey, sourceOf } from './s
 
 interface DetailProps {
 	readonly params: Params;
+	readonly at: number; // the moment that is shown
 	readonly query: string;
 	readonly selector: string;
 	readonly chosen: Process | null;
@@ -28,10 +29,10 @@ export function GpuDetail(p: DetailProps) {
 		<div class="card">
 			<div class="tabs" role="tablist" aria-label="What is shown">
 				<button type="button" role="tab" aria-selected={!changing && !growing} onClick={() => change({ tab: null, cfrom: null, cuntil: null })}>Live at a moment</button>
-				<button type="button" role="tab" aria-selected={changing && !growing} onClick={() => change({ tab: null, ...(changing ? {} : wholeRange(p.span)) })}>Change over a time</button>
+				<button type="button" role="tab" aria-selected={changing && !growing} onClick={() => change({ tab: null, ...(changing ? {} : wholeRange({ from: p.span.from, until: p.at })) })}>Change over a time</button>
 				<button type="button" role="tab" aria-selected={growing} onClick={() => change({ tab: 'growth' })}>Growth by stack</button>
 			</div>
-			{growing ? <GrowthTable selector={p.selector} process={p.chosen?.id ?? ''} span={changing ? changeSpan(params) : p.span} />
+			{growing ? <GrowthTable selector={p.selector} process={p.chosen?.id ?? ''} span={changing ? changeSpan(params) : { from: p.span.from, until: p.at }} />
 				: changing ? <Change {...p} /> : <Live {...p} />}
 		</div>
 	);
@@ -40,8 +41,7 @@ export function GpuDetail(p: DetailProps) {
 const wholeRange = (span: Span) => ({ cfrom: String(Math.round(span.from)), cuntil: String(Math.round(span.until)), at: null });
 const changeSpan = (params: Params): Span => ({ from: Number(params.cfrom), until: Number(params.cuntil) });
 
-function Live({ params, query, chosen, span }: DetailProps) {
-	const at = params.at ? Number(params.at) : Math.round(span.until);
+function Live({ params, at, query, chosen, span }: DetailProps) {
 	const moment: Moment = { query, span, at, params };
 	const peak = params.peak === '1' && chosen ? chosen : null;
 	const asked = useAnswer(momentKey(moment) + (peak ? `|${peak.id}` : ''), (signal) => askLive(moment, peak, signal));
@@ -54,7 +54,7 @@ function Live({ params, query, chosen, span }: DetailProps) {
 				<FlameView graph={shown.graph} title={`GPU memory live at ${stamp(at)}`} loading={asked.loading} defaults={GPU} canLimit="yes"
 					source={sourceOf(moment)} askSandwich={askSandwichOf(moment)}>
 					<p class="moment">
-						{peak ? 'Peak: live' : 'Live'} at <strong>{stamp(at)}</strong>{chosen && <> in <strong><bdi>{chosen.labels.service_name}</bdi></strong> · {chosen.labels.pid}</>}
+						<span>{peak ? 'Peak: live' : 'Live'} at <strong>{stamp(at)}</strong>{chosen && <> in <strong><bdi>{chosen.labels.service_name}</bdi></strong> · {chosen.labels.pid}</>}</span>
 						<span class="quiet">{shown.note}</span>
 						<Pins params={params} at={at} query={query} />
 					</p>
@@ -69,13 +69,13 @@ function Live({ params, query, chosen, span }: DetailProps) {
 async function askLive(moment: Moment, peak: Process | null, signal: AbortSignal): Promise<{ graph: Graph; note: string }> {
 	if (peak && moment.at !== null) {
 		const graph = await askFlamegraph({ ...flameQuery(moment), query: peakQuery(peak), at: null, from: moment.at, until: moment.at }, signal);
-		if (graph.total > 0) return { graph, note: ': exactly what was held at that moment' };
+		if (graph.total > 0) return { graph, note: 'exactly what was held at that moment' };
 	}
 	const graph = await askFlamegraph(flameQuery(moment), signal);
 	const tick = graph.side.tickMs;
 	if (tick === null) return { graph, note: '' };
 	const late = moment.at! - tick;
-	return { graph, note: late < 1000 ? ': exactly at a tick' : `: by the tick of ${clock(tick)}, ${spanText(late)} before` };
+	return { graph, note: late < 1000 ? 'exactly at a tick' : `by the tick of ${clock(tick)}, ${spanText(late)} before` };
 }
 
 function Pins({ params, at, query }: { params: Params; at: number; query: string }) {
@@ -108,7 +108,7 @@ function Change({ params, query }: DetailProps) {
 				<FlameView graph={asked.data} mode={only ? 'single' : 'absolute'} title={only ? 'GPU memory allocated' : 'GPU memory: change'} loading={asked.loading}
 					defaults={GPU} canLimit="yes" source={{ query: only ? allocated : query, from, until, at: null, route: only ? 'api/v1/flamegraph' : 'api/v1/diff', parameters: question }}>
 					<p class="moment">
-						{only ? 'Allocated' : 'Change'} from <strong>{stamp(from)}</strong> to <strong>{stamp(until)}</strong> <span class="quiet">({spanText(until - from)})</span>
+						<span>{only ? 'Allocated' : 'Change'} from <strong>{stamp(from)}</strong> to <strong>{stamp(until)}</strong> <span class="quiet">({spanText(until - from)})</span></span>
 						<span class="choice" role="group" aria-label="What is counted">
 							<button type="button" aria-pressed={!only} onClick={() => change({ what: null })}>allocated − freed</button>
 							<button type="button" aria-pressed={only} onClick={() => change({ what: 'allocated' })}>allocated only</button>

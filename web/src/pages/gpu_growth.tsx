@@ -57,18 +57,23 @@ function GrowthRow({ row }: { row: Growth }) {
 
 const SHORT = 3;
 
-/** Innermost first; the interpreter's own frames are left out of the short form. */
+/** Whose code it is: without the driver, the interpreter and native libraries, unless there is nothing else. */
+function telling(inner: readonly string[]): readonly string[] {
+	const own = inner.filter((name) => ['python', 'other'].includes(kindOfName(name)));
+	return own.length > 0 ? own : inner;
+}
+
+/** Innermost first. */
 export function Stack({ stack }: { stack: readonly string[] }) {
 	const [open, setOpen] = useState(false);
 	const inner = [...stack].reverse();
-	const telling = inner.filter((name) => kindOfName(name) !== 'interpreter');
-	const shown = open ? inner : telling.slice(0, SHORT);
+	const shown = open ? inner : telling(inner).slice(0, SHORT);
 	const hidden = inner.length - shown.length;
 	return (
 		<div class="stack">
 			<ol>{shown.map((name, i) => <li key={i} class={kindOfName(name)}><bdi>{shortened(name, 200)}</bdi></li>)}</ol>
-			{(hidden > 0 || open) && <button type="button" class="plain link small" aria-expanded={open} onClick={() => setOpen(!open)}>{open ? 'shorter' : `+ ${hidden} frames`}</button>}{' '}
-			<button type="button" class="plain link small" onClick={() => copyText(inner.join('\n'), 'the stack')}>copy</button>
+			<span class="links">{(hidden > 0 || open) && <button type="button" class="plain link small" aria-expanded={open} onClick={() => setOpen(!open)}>{open ? 'shorter' : `all ${inner.length} frames`}</button>}
+				<button type="button" class="plain link small" onClick={() => copyText(inner.join('\n'), 'the stack')}>copy</button></span>
 		</div>
 	);
 }

@@ -21,7 +21,7 @@ export function HelpPage() {
 			<section class="card"><h2>What the names mean</h2><Symbols /></section>
 			<section class="card"><h2>What the numbers mean</h2><Meaning /></section>
 			<section class="card"><h2>An example</h2>
-				<p>An inference engine starts. Below <code>EngineCore.__init__</code> two wide bars part: <code>load_model</code>, 14 GiB, ends in the weights' layers, and stays.
+				<p>An inference engine starts. Below <code>EngineCore.__init__</code> two wide bars part: <code>load_model</code>, 14 GiB, ends in the weights' layers, and stays.{' '}
 					<code>_initialize_kv_caches</code>, 58 GiB, ends in <code>_allocate_kv_cache_tensors</code>: one function, one line, and the share of the GPU that a setting gives it. That is the place to change.</p>
 			</section>
 			<section class="card"><h2>Keys</h2><Shortcuts /></section>

@@ -146,15 +146,15 @@ function ValueLine({ row, color, unit, total, label, read, timed }: ValueLinePro
 	const compare = linkTo('compare', { ...sideParams('left', { query: writeQuery(only), ...side }), ...sideParams('right', { query: writeQuery(without), ...side }) });
 	return (
 		<tr>
-			<th scope="row"><span class="swatch" style={{ background: color && color }} /><a href={linkTo('profile', { query: writeQuery(only), ...range })}><bdi>{row.value ? shortened(row.value, 80) : '(none)'}</bdi></a></th>
+			<th scope="row">{color && <span class="swatch" style={{ background: color }} />} <a href={linkTo('profile', { query: writeQuery(only), ...range })}><bdi>{row.value ? shortened(row.value, 80) : '(none)'}</bdi></a></th>
 			<td><Sparkline values={row.points} title={`${shortened(row.value, 40)} over time`} /></td>
 			<td class="r">{format(row.sum, unit)}</td>
 			<td class="r">{percent(row.sum, total)}</td>
 			<td class="r">{format(row.least, unit)}</td><td class="r">{format(row.most, unit)}</td><td class="r">{format(row.p95, unit)}</td>
 			<td class="r nowrap">
-				{row.value && <><button type="button" class="plain link" onClick={() => change({ query: writeQuery(only) })}>only</button>{' '}
-					<button type="button" class="plain link" onClick={() => change({ query: writeQuery(without) })}>without</button>{' '}
-					<a href={compare} title="This one beside all others">compare</a></>}
+				{row.value && <span class="links"><button type="button" class="plain link" onClick={() => change({ query: writeQuery(only) })}>only</button>
+					<button type="button" class="plain link" onClick={() => change({ query: writeQuery(without) })}>without</button>
+					<a href={compare} title="This one beside all others">compare</a></span>}
 			</td>
 		</tr>
 	);

@@ -100,7 +100,7 @@ function Held({ e, params }: { e: Oom; params: Params }) {
 			{asked.data && (
 				<FlameView graph={asked.data} title={`GPU memory live at the OOM of ${stamp(e.time_ms)}`} defaults={GPU} canLimit="yes" loading={asked.loading}
 					source={{ query, from: e.time_ms, until: e.time_ms, at: null, route: 'api/v1/flamegraph', parameters: question }}>
-					<p class="moment">All that was live at <strong>{stamp(e.time_ms)}</strong>, when {format(num(e.requested_bytes) ?? 0, 'bytes')} more were wanted</p>
+					<p class="moment"><span>All that was live at <strong>{stamp(e.time_ms)}</strong>, when {format(num(e.requested_bytes) ?? 0, 'bytes')} more were wanted</span></p>
 				</FlameView>
 			)}
 		</div>

@@ -5,7 +5,7 @@ import { askSelectSeries, stepFor } from '../api/querier';
 import { FlameView } from '../fg/flame_view';
 import { useAnswer } from '../state/answer';
 import { change, linkTo, type Params } from '../state/location';
-import { isLive, partsOf, titleOfType } from '../state/profile_type';
+import { firstType, isLive, partsOf, titleOfType } from '../state/profile_type';
 import { type Query, readQuery, valueOf, withValue, writeQuery, writeSelector } from '../state/query_text';
 import { asRange, rangeOf, type Timed, useTimed } from '../state/range';
 import { ago, stamp } from '../state/time';
@@ -47,7 +47,7 @@ export function ProfilePage({ params }: { params: Params }) {
 
 function chooseFirst(services: Services): void {
 	const first = services.services[0];
-	const type = first?.profile_types.find((t) => !isLive(t)) ?? first?.profile_types[0];
+	const type = first && firstType(first.profile_types);
 	if (first && type) change({ query: writeQuery(withValue({ type, matchers: [] }, 'service_name', first.service_name)) }, 'replace');
 }
 
@@ -137,7 +137,7 @@ function Shown({ params, timed, read, text, at, services }: ShownProps) {
 export function MomentLine({ at, tickMs }: { at: number; tickMs: number | null }) {
 	return (
 		<p class="moment">
-			Live at <strong>{stamp(at)}</strong>
+			<span>Live at <strong>{stamp(at)}</strong></span>
 			{tickMs !== null ? <span class="quiet"> by the tick of {stamp(tickMs)}</span> : <span class="warn"> nothing is known of that moment</span>}
 			<button type="button" class="plain link" onClick={() => change({ at: null })}>show the whole range</button>
 		</p>

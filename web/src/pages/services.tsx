@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { askServices, type Service } from '../api/server';
 import { useAnswer } from '../state/answer';
 import { linkTo, type Params } from '../state/location';
-import { GPU_LIVE, isLive, titleOfType } from '../state/profile_type';
+import { firstType, GPU_LIVE, partsOf, titleOfType } from '../state/profile_type';
 import { rangeOf, useTimed } from '../state/range';
 import { ago } from '../state/time';
 import { FirstSteps } from '../ui/first_steps';
@@ -59,7 +59,7 @@ function NothingYet({ params, now }: { params: Params; now: number }) {
 			</Empty>
 		);
 	}
-	return <Empty title="No profiles yet"><FirstSteps /></Empty>;
+	return <Empty title="No profiles yet"><FirstSteps waiting="yes" /></Empty>;
 }
 
 function ServiceTable({ services, params, now, stale }: { services: readonly Service[]; params: Params; now: number; stale: boolean }) {
@@ -81,7 +81,7 @@ function ServiceRow({ service: s, params, now }: { service: Service; params: Par
 	const range = rangeOf(params);
 	const link = (type: string) => linkTo('profile', { query: type + selectorOf({ service_name: s.service_name }), ...range });
 	const gpu = linkTo('gpu', { ...range, selector: selectorOf({ service_name: s.service_name }) });
-	const first = s.is_gpu ? gpu : link(s.profile_types.find((t) => !isLive(t)) ?? s.profile_types[0] ?? GPU_LIVE);
+	const first = s.is_gpu ? gpu : link(firstType(s.profile_types) ?? GPU_LIVE);
 	return (
 		<tr>
 			<th scope="row">
@@ -93,8 +93,21 @@ function ServiceRow({ service: s, params, now }: { service: Service; params: Par
 			<td class="r">{s.series.toLocaleString('en')}</td>
 			<td class="types">
 				{s.is_gpu && <a class="type strong" href={gpu}>GPU memory</a>}
-				{s.profile_types.map((type) => <a class="type" key={type} href={link(type)} title={type}>{titleOfType(type)}</a>)}
+				<Types types={s.profile_types} link={link} />
 			</td>
 		</tr>
+	);
+}
+
+/** What the collector tells beside memory itself is for other pages, and stands behind a button. */
+function Types({ types, link }: { types: readonly string[]; link: (type: string) => string }) {
+	const [open, setOpen] = useState(false);
+	const minor = types.filter((type) => partsOf(type).name.startsWith('gpu_memory'));
+	const shown = open || minor.length === types.length ? types : types.filter((type) => !minor.includes(type));
+	return (
+		<>
+			{shown.map((type) => <a class="type" key={type} href={link(type)} title={type}>{titleOfType(type)}</a>)}
+			{shown.length < types.length && <button type="button" class="type" aria-expanded={false} onClick={() => setOpen(true)}>+ {types.length - shown.length}</button>}
+		</>
 	);
 }

@@ -41,3 +41,9 @@ export function titleOfType(type: string): string {
 
 export const GPU_LIVE = 'memory:inuse_space:bytes:space:bytes';
 export const GPU_ALLOCATED = 'memory:alloc_space:bytes:space:bytes';
+
+/** What is shown of a service when nobody says: what costs, before what the collector tells beside it. */
+export function firstType(types: readonly string[]): string | undefined {
+	const major = types.filter((type) => !partsOf(type).name.startsWith('gpu_memory') && partsOf(type).unit !== 'count');
+	return major.find((type) => !isLive(type) && partsOf(type).name !== 'memory') ?? major.find(isLive) ?? major[0] ?? types[0];
+}

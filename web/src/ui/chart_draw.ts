@@ -45,7 +45,7 @@ export function drawChart(canvas: HTMLCanvasElement, picture: Picture, width: nu
 	g.rect(picture.plane.left, 0, picture.plane.width, height);
 	g.clip();
 	picture.lines.forEach((line, i) => drawLine(g, picture, line, picture.bands[i]!));
-	for (const upright of picture.uprights) drawUpright(g, picture.plane, upright);
+	for (const upright of picture.uprights) drawUpright(g, picture.plane, upright, picture.color('--card'));
 	for (const mark of picture.marks) drawMark(g, picture, mark);
 	g.restore();
 }
@@ -110,15 +110,18 @@ function drawLine(g: CanvasRenderingContext2D, picture: Picture, line: Line, ban
 	g.setLineDash([]);
 }
 
-function drawUpright(g: CanvasRenderingContext2D, p: Plane, { t, name, color }: Upright): void {
+function drawUpright(g: CanvasRenderingContext2D, p: Plane, { t, name, color }: Upright, back: string): void {
 	const x = xOf(p, t);
 	g.strokeStyle = g.fillStyle = color;
 	g.lineWidth = 1.5;
 	stroke(g, x, p.top, x, p.top + p.height);
-	const right = x > p.left + p.width - 70;
-	g.textAlign = right ? 'right' : 'left';
+	const wide = g.measureText(name).width + 8;
+	const left = x + wide > p.left + p.width ? x - wide : x;
+	g.fillRect(left, p.top, wide, 15);
+	g.fillStyle = back;
+	g.textAlign = 'left';
 	g.textBaseline = 'top';
-	g.fillText(name, x + (right ? -5 : 5), p.top + 2);
+	g.fillText(name, left + 4, p.top + 2.5);
 }
 
 function drawMark(g: CanvasRenderingContext2D, { plane: p, color }: Picture, mark: Mark): void {

@@ -6,7 +6,8 @@ import { Command } from './states';
 const WAYS = ['Collector', 'Inspektor Gadget', 'SDK or Alloy', 'curl'] as const;
 type Way = (typeof WAYS)[number];
 
-export function FirstSteps() {
+/** `waiting` where a page looks for the first profile meanwhile. */
+export function FirstSteps({ waiting = 'no' }: { waiting?: 'yes' | 'no' }) {
 	const [way, setWay] = useState<Way>('Collector');
 	const url = addressOf('').href.replace(/\/$/, '');
 	const host = new URL(url).host;
@@ -18,7 +19,7 @@ export function FirstSteps() {
 				))}
 			</div>
 			<div id="first-steps" role="tabpanel" aria-label={way}>{steps(way, url, host)}</div>
-			<p class="quiet" role="status"><span class="spinner" aria-hidden="true" /> Waiting for the first profile: looked for every 5 seconds.</p>
+			{waiting === 'yes' && <p class="quiet" role="status"><span class="spinner" aria-hidden="true" /> Waiting for the first profile: looked for every 5 seconds.</p>}
 		</div>
 	);
 }
