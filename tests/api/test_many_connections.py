@@ -18,6 +18,7 @@ READY = b"GET /ready HTTP/1.1\r\nHost: x\r\n\r\n"
 LIMIT = 512 << 20
 # A sanitizer's shadow memory is not ours to judge.
 JUDGES_MEMORY = not os.environ.get("VRAMSCOPE_SANITIZE")
+PATIENCE = ("-server.http-read-header-timeout=1h", "-server.http-idle-timeout=1h")  # the first waits until the last is connected
 DEAF = 8
 SPARE = 500  # descriptors of either process that are no connections
 
@@ -85,7 +86,7 @@ class ManyConnections(unittest.TestCase):
             self.assertLess(server.memory("VmRSS"), limit)
 
     def test_all_are_served(self):
-        with harness.Server("-server.max-connections=%d" % (CONNECTIONS + 100), "-memory.limit=4GiB") as server:
+        with harness.Server("-server.max-connections=%d" % (CONNECTIONS + 100), "-memory.limit=4GiB", *PATIENCE) as server:
             before = server.memory("VmRSS")
             self.connect(server, CONNECTIONS)
             for connection in self.connections:
