@@ -57,15 +57,29 @@ export function App() {
 	const View = page?.view;
 	return (
 		<div class="app" onClick={followLinks}>
-			<a class="skip" href="#content">Skip to the content</a>
+			<a class="skip" href="#content">
+				Skip to the content
+			</a>
 			<Nav place={place} />
 			<div id="content" tabIndex={-1}>
-				{View ? <View key={place.page} params={place.params} /> : (
-					<main class="page"><Empty title="There is no such page"><a class="button primary" href={linkTo('')}>All services</a></Empty></main>
+				{View ? (
+					<View key={place.page} params={place.params} />
+				) : (
+					<main class="page">
+						<Empty title="There is no such page">
+							<a class="button primary" href={linkTo('')}>
+								All services
+							</a>
+						</Empty>
+					</main>
 				)}
 			</div>
 			<NoticeLine />
-			{keysOpen && <Dialog title="Keys" onClose={() => setKeysOpen(false)}><Shortcuts /></Dialog>}
+			{keysOpen && (
+				<Dialog title="Keys" onClose={() => setKeysOpen(false)}>
+					<Shortcuts />
+				</Dialog>
+			)}
 		</div>
 	);
 }
@@ -74,22 +88,41 @@ function Nav({ place }: { place: { page: string; params: Params } }) {
 	const [theme, setTheme] = useState<Theme>(readTheme);
 	const link = (name: string) => {
 		const page = PAGES[name]!;
-		return linkTo(name, Object.fromEntries(Object.entries(place.params).filter(([key]) => page.carries.includes(key))));
+		return linkTo(
+			name,
+			Object.fromEntries(Object.entries(place.params).filter(([key]) => page.carries.includes(key))),
+		);
 	};
 	return (
 		<header class="nav">
 			<a class="brand" href={link('')}>
-				<svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true"><path class="b1" d="M2 4h20v4H2z" /><path class="b2" d="M2 10h13v4H2z" /><path class="b3" d="M2 16h7v4H2z" /></svg>
+				<svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true">
+					<path class="b1" d="M2 4h20v4H2z" />
+					<path class="b2" d="M2 10h13v4H2z" />
+					<path class="b3" d="M2 16h7v4H2z" />
+				</svg>
 				vramscope
 			</a>
 			<nav aria-label="Pages">
 				{Object.entries(PAGES).map(([name, page]) => (
-					<a key={name} class={page.nav} href={link(name)} aria-current={place.page === name ? 'page' : undefined}>{page.title}</a>
+					<a
+						key={name}
+						class={page.nav}
+						href={link(name)}
+						aria-current={place.page === name ? 'page' : undefined}>
+						{page.title}
+					</a>
 				))}
 			</nav>
-			<MenuButton label="Theme" entries={THEMES.map((name) =>
-				({ title: { system: 'As the system', dark: 'Dark', light: 'Light' }[name], checked: theme === name, act: () => (applyTheme(name), setTheme(name)) }))}>
-				<Icon name="theme" /><span class="hidden">Theme</span>
+			<MenuButton
+				label="Theme"
+				entries={THEMES.map((name) => ({
+					title: { system: 'As the system', dark: 'Dark', light: 'Light' }[name],
+					checked: theme === name,
+					act: () => (applyTheme(name), setTheme(name)),
+				}))}>
+				<Icon name="theme" />
+				<span class="hidden">Theme</span>
 			</MenuButton>
 		</header>
 	);

@@ -5,8 +5,13 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 
 const DIST = join(import.meta.dirname, '../dist');
-const files = readdirSync(DIST, { recursive: true, withFileTypes: true }).filter((f) => f.isFile()).map((f) => join(f.parentPath, f.name));
-const packed = (ending: string) => files.filter((f) => f.endsWith(ending)).reduce((sum, f) => sum + gzipSync(readFileSync(f), { level: 9 }).length, 0);
+const files = readdirSync(DIST, { recursive: true, withFileTypes: true })
+	.filter((f) => f.isFile())
+	.map((f) => join(f.parentPath, f.name));
+const packed = (ending: string) =>
+	files
+		.filter((f) => f.endsWith(ending))
+		.reduce((sum, f) => sum + gzipSync(readFileSync(f), { level: 9 }).length, 0);
 
 test('packed sizes', () => {
 	expect(files.filter((f) => f.endsWith('.js'))).toHaveLength(1);
@@ -25,6 +30,8 @@ test('nothing is evaluated, nothing is fetched from elsewhere', () => {
 test('no source writes markup', () => {
 	const src = join(import.meta.dirname, '../src');
 	for (const file of readdirSync(src, { recursive: true, withFileTypes: true }).filter((f) => f.isFile())) {
-		expect(readFileSync(join(file.parentPath, file.name), 'utf8'), file.name).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|setHTML/i);
+		expect(readFileSync(join(file.parentPath, file.name), 'utf8'), file.name).not.toMatch(
+			/innerHTML|outerHTML|insertAdjacentHTML|setHTML/i,
+		);
 	}
 });

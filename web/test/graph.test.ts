@@ -10,10 +10,15 @@ import { search } from '../src/fg/search';
 import { rowsOf } from '../src/fg/table';
 import { nodeOf, told, treeOf } from './trees';
 
-const TREE = treeOf({ 'main;load;alloc': 40, 'main;step;alloc': 10, 'main;step;step;alloc': 5, 'main;step': 2 });
+const TREE = treeOf({
+	'main;load;alloc': 40,
+	'main;step;alloc': 10,
+	'main;step;step;alloc': 5,
+	'main;step': 2,
+});
 
 test('totals are sums of selves', () => {
-	expect(told(TREE)).toMatchObject({ 'main': [57, 0], 'main;step': [17, 2], 'main;step;step': [5, 0] });
+	expect(told(TREE)).toMatchObject({ main: [57, 0], 'main;step': [17, 2], 'main;step;step': [5, 0] });
 });
 
 test('in a recursion the outermost occurrence counts', () => {
@@ -22,18 +27,28 @@ test('in a recursion the outermost occurrence counts', () => {
 });
 
 test('callers of a folded frame take over what it held, and equal children become one', () => {
-	const tree = treeOf({ 'a;eval;b': 3, 'a;b': 4, 'a;eval': 1 }, { eval: 'interpreter', a: 'python', b: 'python' });
-	expect(told(framesOnly(tree, 'code'))).toEqual({ 'a': [8, 1], 'a;b': [7, 7] });
+	const tree = treeOf(
+		{ 'a;eval;b': 3, 'a;b': 4, 'a;eval': 1 },
+		{ eval: 'interpreter', a: 'python', b: 'python' },
+	);
+	expect(told(framesOnly(tree, 'code'))).toEqual({ a: [8, 1], 'a;b': [7, 7] });
 	expect(told(framesOnly(tree, 'all'))).toEqual(told(tree));
 });
 
-test('Python only: what the driver took is its caller\'s own', () => {
-	const tree = treeOf({ 'main;load;cuMemAlloc_v2': 9 }, { main: 'python', load: 'python', cuMemAlloc_v2: 'cuda' });
-	expect(told(framesOnly(tree, 'python'))).toEqual({ 'main': [9, 0], 'main;load': [9, 9] });
+test("Python only: what the driver took is its caller's own", () => {
+	const tree = treeOf(
+		{ 'main;load;cuMemAlloc_v2': 9 },
+		{ main: 'python', load: 'python', cuMemAlloc_v2: 'cuda' },
+	);
+	expect(told(framesOnly(tree, 'python'))).toEqual({ main: [9, 0], 'main;load': [9, 9] });
 });
 
 test('a hidden frame goes with all that it called', () => {
-	expect(told(withoutSubtrees(TREE, new Set(['step'])))).toEqual({ 'main': [40, 0], 'main;load': [40, 0], 'main;load;alloc': [40, 40] });
+	expect(told(withoutSubtrees(TREE, new Set(['step'])))).toEqual({
+		main: [40, 0],
+		'main;load': [40, 0],
+		'main;load;alloc': [40, 40],
+	});
 	expect(withoutFrames(TREE, () => false)).toBe(TREE);
 });
 
@@ -42,9 +57,15 @@ test('a sandwich merges all places of a function, and inner calls count once', (
 	expect(count).toBe(1);
 	expect([callers.total[0], callees.total[0]]).toEqual([17, 17]);
 	expect(told(callers)).toEqual({ main: [17, 17] });
-	expect(told(callees)).toEqual({ 'alloc': [10, 10], 'step': [5, 0], 'step;alloc': [5, 5] });
+	expect(told(callees)).toEqual({ alloc: [10, 10], step: [5, 0], 'step;alloc': [5, 5] });
 	expect(told(sandwichOf(TREE, 'alloc')!.callers)).toEqual({
-		'load': [40, 0], 'load;main': [40, 40], 'step': [15, 0], 'step;main': [10, 10], 'step;step': [5, 0], 'step;step;main': [5, 5] });
+		load: [40, 0],
+		'load;main': [40, 40],
+		step: [15, 0],
+		'step;main': [10, 10],
+		'step;step': [5, 0],
+		'step;step;main': [5, 5],
+	});
 	expect(sandwichOf(TREE, 'nothing')).toBeNull();
 });
 
@@ -79,7 +100,7 @@ test('a node is found where it stands', () => {
 });
 
 test('the larger side of each self makes the width, so that children never stand out', () => {
-	const tree = treeOf({ 'm;a': [10, 0], 'm;b': [0, 7], 'm': [1, 3] });
+	const tree = treeOf({ 'm;a': [10, 0], 'm;b': [0, 7], m: [1, 3] });
 	const weight = weightsOf(tree, 'max', 1);
 	expect(weight[nodeOf(tree, 'm')]).toBe(10 + 7 + 3);
 	expect(weightsOf(tree, 'now', 1)[0]).toBe(10);
@@ -96,7 +117,7 @@ test('a link finds its node again, by its path or else by its name', () => {
 });
 
 test('two files become one comparison, whatever their numbering', () => {
-	const tree = paired(treeOf({ 'a;b': 5, 'a;c': 1 }), treeOf({ 'x': 2, 'a;b': 7 }));
-	expect(told(tree)).toEqual({ 'a': [7, 0], 'a;b': [7, 7], 'a;c': [0, 0], 'x': [2, 2] });
+	const tree = paired(treeOf({ 'a;b': 5, 'a;c': 1 }), treeOf({ x: 2, 'a;b': 7 }));
+	expect(told(tree)).toEqual({ a: [7, 0], 'a;b': [7, 7], 'a;c': [0, 0], x: [2, 2] });
 	expect([tree.before!.total[0], tree.total[0]]).toEqual([6, 9]);
 });

@@ -17,7 +17,12 @@ test('times as people write them', () => {
 	expect(readTime('1767225600', NOW)).toBe(1767225600e3);
 	expect(readTime('1767225600123', NOW)).toBe(1767225600123);
 	expect(readTime('2026-01-01T00:00:00Z', NOW)).toBe(Date.UTC(2026, 0, 1));
-	expect(['yesterday', 'now-', 'now-1x', ''].map((t) => readTime(t, NOW))).toEqual([null, null, null, null]);
+	expect(['yesterday', 'now-', 'now-1x', ''].map((t) => readTime(t, NOW))).toEqual([
+		null,
+		null,
+		null,
+		null,
+	]);
 	expect([readDuration('15s'), readDuration('500ms'), readDuration('x')]).toEqual([15e3, 500, null]);
 	expect(spanOf({ from: 'now', until: 'now-1h' }, NOW)).toEqual({ from: NOW - 3600e3, until: NOW });
 });
@@ -36,7 +41,10 @@ test('a query is read and written back', () => {
 	expect(valueOf(read, 'service_name')).toBe('a "b"');
 	expect(readQuery(writeQuery(read)).query).toEqual(read);
 	expect(writeQuery(read)).toBe(text);
-	expect(readQuery('{service_name="x"}').query).toEqual({ type: '', matchers: [{ name: 'service_name', operator: '=', value: 'x' }] });
+	expect(readQuery('{service_name="x"}').query).toEqual({
+		type: '',
+		matchers: [{ name: 'service_name', operator: '=', value: 'x' }],
+	});
 	expect(readQuery('memory:inuse_space:bytes:space:bytes').query!.matchers).toEqual([]);
 });
 
@@ -67,15 +75,32 @@ test('a link says the same when it is read and written', () => {
 	expect(readParams('?a=%zz&b')).toEqual({ a: '%zz', b: '' });
 	expect(changed({ a: '1', b: '2' }, { a: null, c: '3' })).toEqual({ b: '2', c: '3' });
 	const base = new URL('http://h/prefix/ui/');
-	expect(readPlace(new URL('http://h/prefix/ui/gpu?at=5'), base)).toEqual({ page: 'gpu', params: { at: '5' } });
+	expect(readPlace(new URL('http://h/prefix/ui/gpu?at=5'), base)).toEqual({
+		page: 'gpu',
+		params: { at: '5' },
+	});
 	expect(readPlace(new URL('http://h/prefix/ui/'), base).page).toBe('');
 });
 
 test('only what differs from the defaults is in a link', () => {
 	const defaults = { frames: 'code', scheme: 'kind' } as const;
-	const state = readViewState({ search: 'x', frames: 'all', dir: 'flame', color: 'nonsense', hide: 'a\nb' }, defaults);
-	expect(state).toMatchObject({ search: 'x', frames: 'all', direction: 'flame', scheme: 'kind', hidden: ['a', 'b'], view: 'both' });
-	expect(writeViewState({ frames: 'code', direction: 'flame', hidden: [] }, defaults)).toEqual({ frames: null, dir: 'flame', hide: '' });
+	const state = readViewState(
+		{ search: 'x', frames: 'all', dir: 'flame', color: 'nonsense', hide: 'a\nb' },
+		defaults,
+	);
+	expect(state).toMatchObject({
+		search: 'x',
+		frames: 'all',
+		direction: 'flame',
+		scheme: 'kind',
+		hidden: ['a', 'b'],
+		view: 'both',
+	});
+	expect(writeViewState({ frames: 'code', direction: 'flame', hidden: [] }, defaults)).toEqual({
+		frames: null,
+		dir: 'flame',
+		hide: '',
+	});
 });
 
 test('completion knows what stands at the cursor', () => {
@@ -83,17 +108,35 @@ test('completion knows what stands at the cursor', () => {
 	expect(at('mem|ory{}')).toMatchObject({ kind: 'type', typed: 'mem', to: 6 });
 	expect(at('t{serv|')).toMatchObject({ kind: 'name', typed: 'serv', from: 2 });
 	expect(at('t{a="x", p|od="1"}')).toMatchObject({ kind: 'name', from: 9, to: 12 });
-	expect(at('t{service_name="vl|lm"}')).toMatchObject({ kind: 'value', label: 'service_name', typed: 'vl', from: 16, to: 20 });
+	expect(at('t{service_name="vl|lm"}')).toMatchObject({
+		kind: 'value',
+		label: 'service_name',
+		typed: 'vl',
+		from: 16,
+		to: 20,
+	});
 	expect(at('t{}|')).toBeNull();
-	expect(completed('t{serv', at('t{serv|')!, 'service_name')).toEqual({ text: 't{service_name=""', cursor: 16 });
+	expect(completed('t{serv', at('t{serv|')!, 'service_name')).toEqual({
+		text: 't{service_name=""',
+		cursor: 16,
+	});
 	expect(completed('t{a="x"}', at('t{a="x|"}')!, 'y"z')).toEqual({ text: 't{a="y\\"z"}', cursor: 10 });
 	expect(matching(['pod', 'k8s_pod', 'x'], 'po', 5)).toEqual(['pod', 'k8s_pod']);
 });
 
 test('bands stand on each other; a gap stays one', () => {
-	const line = (values: (number | null)[], dash?: number[]) => ({ label: '', color: '', values, ...(dash ? { dash } : {}) });
+	const line = (values: (number | null)[], dash?: number[]) => ({
+		label: '',
+		color: '',
+		values,
+		...(dash ? { dash } : {}),
+	});
 	const bands = bandsOf([line([1, 2, null]), line([10, null, 30]), line([99, 99, 99], [2])], 'stacked');
-	expect(bands.map((b) => b.high)).toEqual([[1, 2, null], [11, null, 30], [99, 99, 99]]);
+	expect(bands.map((b) => b.high)).toEqual([
+		[1, 2, null],
+		[11, null, 30],
+		[99, 99, 99],
+	]);
 	expect(bands[1]!.low).toEqual([1, 2, 0]);
 	expect(mostOf(bands)).toBeCloseTo(99 * 1.06);
 });
@@ -108,12 +151,31 @@ test('ticks are round', () => {
 
 test('steps without a point are zero, or unknown of live things', () => {
 	const points = [{ t: 30, value: 5 }];
-	expect(filled(points, 0, 40, 10, 0).map((p) => [p.t, p.value])).toEqual([[0, 0], [10, 0], [20, 0], [30, 5], [40, 0], [50, 0]]);
+	expect(filled(points, 0, 40, 10, 0).map((p) => [p.t, p.value])).toEqual([
+		[0, 0],
+		[10, 0],
+		[20, 0],
+		[30, 5],
+		[40, 0],
+		[50, 0],
+	]);
 	expect(filled(points, 25, 30, 10, null).map((p) => p.value)).toEqual([5, null]);
 });
 
 test('of a live type the mean stands for a value, of others the sum', () => {
-	const series = { labels: { a: 'x' }, points: [{ t: 0, value: 4 }, { t: 10, value: 8 }] };
-	expect(rowOf(series, 'a', 0, 10, 10, true)).toMatchObject({ value: 'x', sum: 6, least: 4, most: 8, p95: 8 });
+	const series = {
+		labels: { a: 'x' },
+		points: [
+			{ t: 0, value: 4 },
+			{ t: 10, value: 8 },
+		],
+	};
+	expect(rowOf(series, 'a', 0, 10, 10, true)).toMatchObject({
+		value: 'x',
+		sum: 6,
+		least: 4,
+		most: 8,
+		p95: 8,
+	});
 	expect(rowOf(series, 'a', 0, 0, 10, false).sum).toBe(12);
 });

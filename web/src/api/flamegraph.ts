@@ -71,8 +71,13 @@ export function graphOf(answer: Answer): Graph {
 		total: Number(answer.total ?? 0),
 		totalBefore: 0,
 		folded: answer.folded_nodes,
-		rows: answer.table.map(([name, self, total]) =>
-			({ name: Number(name), self: Number(self), total: Number(total), selfBefore: 0, totalBefore: 0 })),
+		rows: answer.table.map(([name, self, total]) => ({
+			name: Number(name),
+			self: Number(self),
+			total: Number(total),
+			selfBefore: 0,
+			totalBefore: 0,
+		})),
 		side: sideOf(answer),
 		sandwich: sandwichOf(frames, answer),
 	};
@@ -86,9 +91,13 @@ export function diffOf(answer: Answer): Graph {
 		total: Number(answer.right?.total ?? 0),
 		totalBefore: Number(answer.left?.total ?? 0),
 		folded: answer.folded_nodes,
-		rows: answer.table.map(([name, selfBefore, totalBefore, self, total]) =>
-			({ name: Number(name), self: Number(self), total: Number(total),
-				selfBefore: Number(selfBefore), totalBefore: Number(totalBefore) })),
+		rows: answer.table.map(([name, selfBefore, totalBefore, self, total]) => ({
+			name: Number(name),
+			self: Number(self),
+			total: Number(total),
+			selfBefore: Number(selfBefore),
+			totalBefore: Number(totalBefore),
+		})),
 		side: sideOf(answer.right ?? {}),
 		sandwich: null,
 	};
@@ -109,7 +118,11 @@ function kindOf(word: string): Kind {
 }
 
 function sideOf(answer: Partial<AnswerSide>): Side {
-	return { tickMs: answer.tick_ms ?? null, exact: answer.exact ?? true, snapshots: answer.snapshots ?? null };
+	return {
+		tickMs: answer.tick_ms ?? null,
+		exact: answer.exact ?? true,
+		snapshots: answer.snapshots ?? null,
+	};
 }
 
 function sandwichOf(frames: Frames, answer: Answer): ServedSandwich | null {

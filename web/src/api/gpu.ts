@@ -50,7 +50,11 @@ export interface Timeline {
 	readonly step_ms: number;
 	readonly capacity_bytes: Wide | null;
 	readonly total: readonly (Wide | null)[];
-	readonly series: readonly { readonly key: string; readonly labels: Labels; readonly values: readonly (Wide | null)[] }[];
+	readonly series: readonly {
+		readonly key: string;
+		readonly labels: Labels;
+		readonly values: readonly (Wide | null)[];
+	}[];
 	readonly other: readonly (Wide | null)[];
 	readonly markers: readonly Marker[];
 }

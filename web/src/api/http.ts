@@ -22,7 +22,8 @@ export type Query = Readonly<Record<string, string | number | null | undefined>>
 export function addressOf(path: string, query: Query = {}): URL {
 	const url = new URL(`../${path.replace(/^\//, '')}`, baseUrl());
 	for (const [name, value] of Object.entries(query)) {
-		if (value !== null && value !== undefined && value !== '') url.searchParams.append(name, String(value));
+		if (value !== null && value !== undefined && value !== '')
+			url.searchParams.append(name, String(value));
 	}
 	return url;
 }
@@ -40,7 +41,12 @@ export async function postBytes(path: string, query: Query, body: Blob, signal: 
 }
 
 function jsonRequest(body: unknown, signal: AbortSignal): RequestInit {
-	return { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body), signal };
+	return {
+		method: 'POST',
+		headers: { 'Content-Type': 'application/json' },
+		body: JSON.stringify(body),
+		signal,
+	};
 }
 
 export async function send(url: URL, request: RequestInit): Promise<Response> {
@@ -58,7 +64,8 @@ export async function send(url: URL, request: RequestInit): Promise<Response> {
 	return response;
 }
 
-const describe = (url: URL, request: RequestInit) => `${request.method ?? 'GET'} ${url.pathname}${url.search}`;
+const describe = (url: URL, request: RequestInit) =>
+	`${request.method ?? 'GET'} ${url.pathname}${url.search}`;
 
 async function errorOf(response: Response, request: string): Promise<ApiError> {
 	const text = await response.text().catch(() => '');
@@ -68,7 +75,8 @@ async function errorOf(response: Response, request: string): Promise<ApiError> {
 	} catch {
 		// not every error is JSON
 	}
-	const message = typeof said.message === 'string' && said.message ? said.message : text.trim().slice(0, 500);
+	const message =
+		typeof said.message === 'string' && said.message ? said.message : text.trim().slice(0, 500);
 	return new ApiError(response.status, String(said.code ?? ''), message || response.statusText, request);
 }
 

@@ -19,7 +19,8 @@ const LARGEST_UNPACKED = 512 * 1024 * 1024;
 
 export async function readProfileFile(file: File): Promise<ProfileFile> {
 	if (file.size === 0) throw new Error('the file is empty');
-	if (file.size > LARGEST_BYTES) throw new Error(`the file has more than ${LARGEST_BYTES / 1024 / 1024} MiB`);
+	if (file.size > LARGEST_BYTES)
+		throw new Error(`the file has more than ${LARGEST_BYTES / 1024 / 1024} MiB`);
 	const bytes = await unpacked(new Uint8Array(await file.arrayBuffer()));
 	const text = asText(bytes);
 	if (text?.trimStart().startsWith('{')) return readJson(file.name, text);
@@ -58,7 +59,8 @@ export function readFolded(name: string, text: string): ProfileFile {
 	text.split('\n').forEach((line, i) => {
 		if (line.trim() === '') return;
 		const found = /^(.*\S)\s+(\d+(?:\.\d+)?)\s*$/.exec(line);
-		if (!found) throw new Error(`line ${i + 1} is no stack with a number behind it: “${line.slice(0, 60)}”`);
+		if (!found)
+			throw new Error(`line ${i + 1} is no stack with a number behind it: “${line.slice(0, 60)}”`);
 		const path = found[1]!.split(';').map((frame) => {
 			const known = ids.get(frame);
 			if (known !== undefined) return known;
@@ -69,7 +71,10 @@ export function readFolded(name: string, text: string): ProfileFile {
 	});
 	if (stacks.length === 0) throw new Error('there is no stack in it');
 	const frames = framesOfNames([...ids.keys()]);
-	const tree = treeOf(frames, stacks.map((s) => [s.path, s.value]));
+	const tree = treeOf(
+		frames,
+		stacks.map((s) => [s.path, s.value]),
+	);
 	return { name, format: 'folded', types: [{ type: 'samples', unit: 'count' }], tree: () => tree };
 }
 
@@ -85,7 +90,8 @@ function treeOf(frames: Frames, stacks: readonly (readonly [readonly number[], n
 
 export function readJson(name: string, text: string): ProfileFile {
 	const read = JSON.parse(text) as Partial<JsonGraph>;
-	if (read.vramscope !== 1 || !Array.isArray(read.frames) || !Array.isArray(read.nodes)) throw new Error('it is JSON, but no graph of these pages');
+	if (read.vramscope !== 1 || !Array.isArray(read.frames) || !Array.isArray(read.nodes))
+		throw new Error('it is JSON, but no graph of these pages');
 	const frames: Frames = {
 		names: read.frames.map((f) => String(f.name)),
 		kinds: read.frames.map((f) => KINDS.find((k) => k === f.kind) ?? 'other'),
@@ -98,13 +104,19 @@ export function readJson(name: string, text: string): ProfileFile {
 	read.nodes.forEach(([parent, frame, self, before], i) => {
 		if (i > 0) {
 			const above = becomes[parent ?? -1];
-			if (above === undefined || !(frame! >= 0 && frame! < frames.names.length)) throw new Error(`node ${i} has no parent before it, or no frame`);
+			if (above === undefined || !(frame! >= 0 && frame! < frames.names.length))
+				throw new Error(`node ${i} has no parent before it, or no frame`);
 			becomes[i] = builder.child(above, frame!);
 		}
 		builder.value(becomes[i]!, Number(self), Number(before ?? 0));
 	});
 	const tree = builder.build(diff ? 'diff' : 'single');
-	return { name, format: 'json', types: [{ type: String(read.title ?? 'graph'), unit: String(read.unit ?? '') }], tree: () => tree };
+	return {
+		name,
+		format: 'json',
+		types: [{ type: String(read.title ?? 'graph'), unit: String(read.unit ?? '') }],
+		tree: () => tree,
+	};
 }
 
 interface Location {
@@ -115,7 +127,12 @@ export function readPprof(name: string, bytes: Uint8Array): ProfileFile {
 	const strings: string[] = [];
 	const types: { type: bigint; unit: bigint }[] = [];
 	const samples: { locations: bigint[]; values: number[] }[] = [];
-	const rawLocations: { id: bigint; mapping: bigint; address: bigint; lines: { fn: bigint; line: number }[] }[] = [];
+	const rawLocations: {
+		id: bigint;
+		mapping: bigint;
+		address: bigint;
+		lines: { fn: bigint; line: number }[];
+	}[] = [];
 	const functions = new Map<bigint, { name: bigint; file: bigint }>();
 	const mappings = new Map<bigint, bigint>();
 	const text = new TextDecoder();
@@ -136,17 +153,41 @@ export function readPprof(name: string, bytes: Uint8Array): ProfileFile {
 	if (types.length === 0 || strings.length === 0) throw new Error('it is neither pprof nor text');
 	const string = (index: bigint) => strings[Number(index)] ?? '';
 	const table = new FrameTable();
-	const locations = new Map<bigint, Location>(rawLocations.map((l) => {
-		const mapping = string(mappings.get(l.mapping) ?? 0n);
-		const inlined = l.lines.map(({ fn, line }) => table.frame(string(functions.get(fn)?.name ?? 0n), string(functions.get(fn)?.file ?? 0n), line, mapping));
-		return [l.id, { frames: inlined.length > 0 ? inlined.reverse() : [table.frame(`0x${l.address.toString(16)}`, '', 0, mapping)] }];
-	}));
+	const locations = new Map<bigint, Location>(
+		rawLocations.map((l) => {
+			const mapping = string(mappings.get(l.mapping) ?? 0n);
+			const inlined = l.lines.map(({ fn, line }) =>
+				table.frame(
+					string(functions.get(fn)?.name ?? 0n),
+					string(functions.get(fn)?.file ?? 0n),
+					line,
+					mapping,
+				),
+			);
+			return [
+				l.id,
+				{
+					frames:
+						inlined.length > 0
+							? inlined.reverse()
+							: [table.frame(`0x${l.address.toString(16)}`, '', 0, mapping)],
+				},
+			];
+		}),
+	);
 	const frames = table.frames();
-	const paths = samples.map((s) => [...s.locations].reverse().flatMap((id) => locations.get(id)?.frames ?? []));
+	const paths = samples.map((s) =>
+		[...s.locations].reverse().flatMap((id) => locations.get(id)?.frames ?? []),
+	);
 	return {
-		name, format: 'pprof',
+		name,
+		format: 'pprof',
 		types: types.map((t) => ({ type: string(t.type), unit: string(t.unit) })),
-		tree: (type) => treeOf(frames, paths.map((path, i) => [path, samples[i]!.values[type] ?? 0])),
+		tree: (type) =>
+			treeOf(
+				frames,
+				paths.map((path, i) => [path, samples[i]!.values[type] ?? 0]),
+			),
 	};
 }
 
@@ -194,16 +235,19 @@ function readSample(bytes: Uint8Array): { locations: bigint[]; values: number[] 
 	const values: number[] = [];
 	for (const field of readFields(bytes)) {
 		if (field.number === 1) locations.push(...readInts(field));
-		else if (field.number === 2) for (const value of readInts(field)) values.push(Number(BigInt.asIntN(64, value)));
+		else if (field.number === 2)
+			for (const value of readInts(field)) values.push(Number(BigInt.asIntN(64, value)));
 	}
 	return { locations, values };
 }
 
 function readLocation(bytes: Uint8Array) {
 	const n = numbers(bytes);
-	const lines = [...readFields(bytes)].filter((f) => f.number === 4 && f.bytes !== null).map((f) => {
-		const line = numbers(f.bytes!);
-		return { fn: line[1] ?? 0n, line: Number(line[2] ?? 0n) };
-	});
+	const lines = [...readFields(bytes)]
+		.filter((f) => f.number === 4 && f.bytes !== null)
+		.map((f) => {
+			const line = numbers(f.bytes!);
+			return { fn: line[1] ?? 0n, line: Number(line[2] ?? 0n) };
+		});
 	return { id: n[1] ?? 0n, mapping: n[2] ?? 0n, address: n[3] ?? 0n, lines };
 }

@@ -22,7 +22,11 @@ export interface ServerState {
 	readonly revision: string;
 	readonly started_ms: number;
 	readonly now_ms: number;
-	readonly ingest: { readonly profiles: number; readonly deduplicated: number; readonly profiles_last_minute: number };
+	readonly ingest: {
+		readonly profiles: number;
+		readonly deduplicated: number;
+		readonly profiles_last_minute: number;
+	};
 	readonly disk: {
 		readonly bytes: number;
 		readonly wal_bytes: number;
@@ -31,9 +35,17 @@ export interface ServerState {
 		readonly damaged_windows: number;
 		readonly windows: readonly { readonly day_ms: number; readonly bytes: number }[];
 	};
-	readonly memory: { readonly used_bytes: number; readonly limit_bytes: number; readonly cache_bytes: number };
+	readonly memory: {
+		readonly used_bytes: number;
+		readonly limit_bytes: number;
+		readonly cache_bytes: number;
+	};
 	readonly queue: { readonly length: number; readonly bytes: number };
-	readonly errors: readonly { readonly time_ms: number; readonly level: string; readonly message: string }[];
+	readonly errors: readonly {
+		readonly time_ms: number;
+		readonly level: string;
+		readonly message: string;
+	}[];
 	readonly senders: readonly {
 		readonly sender: string;
 		readonly user_agent: string;
@@ -46,4 +58,5 @@ export interface ServerState {
 
 export const askServices = (query: Query, signal: AbortSignal) =>
 	getJson('api/v1/services', query, signal) as Promise<Services>;
-export const askServer = (signal: AbortSignal) => getJson('api/v1/server', {}, signal) as Promise<ServerState>;
+export const askServer = (signal: AbortSignal) =>
+	getJson('api/v1/server', {}, signal) as Promise<ServerState>;

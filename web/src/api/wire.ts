@@ -89,7 +89,8 @@ class VarintReader {
 
 	take(length: number): Uint8Array {
 		const end = this.at + length;
-		if (!(end <= this.bytes.length)) throw new WireError(`${length} bytes are announced, ${this.bytes.length - this.at} are there`);
+		if (!(end <= this.bytes.length))
+			throw new WireError(`${length} bytes are announced, ${this.bytes.length - this.at} are there`);
 		const part = this.bytes.subarray(this.at, end);
 		this.at = end;
 		return part;

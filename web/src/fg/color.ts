@@ -33,16 +33,17 @@ export function painter(tree: Tree, scheme: Scheme): Paint {
 		return (node) => (known[tree.name[node]!] ??= color(tree.name[node]!));
 	};
 	switch (scheme) {
-	case 'kind':
-		return byName((name) => KIND_HUES[tree.frames.kinds[name] ?? 'other']);
-	case 'value': {
-		const whole = tree.total[0] || 1;
-		return (node) => (node === 0 ? ROOT : heat((tree.total[node] ?? 0) / whole));
-	}
-	case 'single':
-		return (node) => (node === 0 ? ROOT : `hsl(212 60% ${68 + (hashText(String(tree.name[node])) % 10)}%)`);
-	default:
-		return byName((name) => moduleColor(tree.frames, name));
+		case 'kind':
+			return byName((name) => KIND_HUES[tree.frames.kinds[name] ?? 'other']);
+		case 'value': {
+			const whole = tree.total[0] || 1;
+			return (node) => (node === 0 ? ROOT : heat((tree.total[node] ?? 0) / whole));
+		}
+		case 'single':
+			return (node) =>
+				node === 0 ? ROOT : `hsl(212 60% ${68 + (hashText(String(tree.name[node])) % 10)}%)`;
+		default:
+			return byName((name) => moduleColor(tree.frames, name));
 	}
 }
 

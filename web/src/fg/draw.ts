@@ -27,7 +27,12 @@ export interface Scene {
 	readonly hoverName: number;
 	readonly direction: 'down' | 'up';
 	readonly marks: { readonly fresh: Uint8Array; readonly gone: Uint8Array } | null; // of a comparison
-	readonly theme: { readonly back: string; readonly faint: string; readonly faintInk: string; readonly line: string };
+	readonly theme: {
+		readonly back: string;
+		readonly faint: string;
+		readonly faintInk: string;
+		readonly line: string;
+	};
 }
 
 export interface Box {
@@ -38,7 +43,13 @@ export interface Box {
 }
 
 /** Draws what is between two heights of the whole picture; gives the number of rectangles. */
-export function draw(canvas: HTMLCanvasElement, scene: Scene, top: number, width: number, height: number): number {
+export function draw(
+	canvas: HTMLCanvasElement,
+	scene: Scene,
+	top: number,
+	width: number,
+	height: number,
+): number {
 	const scale = window.devicePixelRatio || 1;
 	const wide = Math.max(1, Math.round(width * scale));
 	const high = Math.max(1, Math.round(height * scale));
@@ -53,7 +64,8 @@ export function draw(canvas: HTMLCanvasElement, scene: Scene, top: number, width
 	g.font = FONT;
 	g.textBaseline = 'middle';
 	let drawn = 0;
-	for (const row of rowsBetween(scene, top, height)) drawn += drawRow(g, scene, row, yOf(scene, row) - top, width);
+	for (const row of rowsBetween(scene, top, height))
+		drawn += drawRow(g, scene, row, yOf(scene, row) - top, width);
 	return drawn;
 }
 
@@ -104,7 +116,11 @@ function drawRow(g: CanvasRenderingContext2D, scene: Scene, row: number, y: numb
 }
 
 /** What of a row is in the window, from left to right, in pixels. */
-export function* boxesOf(scene: Pick<Scene, 'layout' | 'window'>, row: number, width: number): Generator<Box> {
+export function* boxesOf(
+	scene: Pick<Scene, 'layout' | 'window'>,
+	row: number,
+	width: number,
+): Generator<Box> {
 	const { layout } = scene;
 	const { x0, x1 } = scene.window;
 	const nodes = layout.rows[row];
@@ -119,7 +135,15 @@ export function* boxesOf(scene: Pick<Scene, 'layout' | 'window'>, row: number, w
 	}
 }
 
-function drawBox(g: CanvasRenderingContext2D, scene: Scene, node: number, x: number, y: number, w: number, above: boolean): void {
+function drawBox(
+	g: CanvasRenderingContext2D,
+	scene: Scene,
+	node: number,
+	x: number,
+	y: number,
+	w: number,
+	above: boolean,
+): void {
 	const name = scene.layout.tree.name[node]!;
 	const faint = above || (scene.hits !== null && !scene.hits[name]);
 	const wide = Math.max(w - 1, NARROWEST);
@@ -139,7 +163,14 @@ function drawBox(g: CanvasRenderingContext2D, scene: Scene, node: number, x: num
 	g.restore();
 }
 
-function outline(g: CanvasRenderingContext2D, x: number, y: number, w: number, color: string, dash: number[]): void {
+function outline(
+	g: CanvasRenderingContext2D,
+	x: number,
+	y: number,
+	w: number,
+	color: string,
+	dash: number[],
+): void {
 	g.strokeStyle = color;
 	g.lineWidth = 1.5;
 	g.setLineDash(dash);

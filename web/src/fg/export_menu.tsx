@@ -39,23 +39,46 @@ const PNG_HIGHEST = 8000;
 
 export function ExportMenu(p: ExportProps) {
 	const name = fileName(p.title);
-	const save = (text: string, ending: string, type: string) => download(new Blob([text], { type }), `${name}.${ending}`);
+	const save = (text: string, ending: string, type: string) =>
+		download(new Blob([text], { type }), `${name}.${ending}`);
 	const source = p.source;
-	const pprof = source && source.at === null ? [{ title: 'pprof (.pb.gz)', act: () => void savePprof(source, name) }] : [];
-	const commands = source ? [null,
-		{ title: 'Copy as curl', act: () => copyText(curlOf(source), 'the command') },
-		...(source.at === null ? [{ title: 'Copy as vramscope query', act: () => copyText(commandOf(source), 'the command') }] : []),
-	] : [];
+	const pprof =
+		source && source.at === null
+			? [{ title: 'pprof (.pb.gz)', act: () => void savePprof(source, name) }]
+			: [];
+	const commands = source
+		? [
+				null,
+				{ title: 'Copy as curl', act: () => copyText(curlOf(source), 'the command') },
+				...(source.at === null
+					? [
+							{
+								title: 'Copy as vramscope query',
+								act: () => copyText(commandOf(source), 'the command'),
+							},
+						]
+					: []),
+			]
+		: [];
 	return (
-		<MenuButton label="Export" entries={[
-			...pprof,
-			{ title: 'Folded stacks (.txt)', act: () => save(foldedText(p.tree), 'txt', 'text/plain') },
-			{ title: 'JSON', act: () => save(JSON.stringify(jsonGraph(p.tree, p.title, p.unit)), 'json', 'application/json') },
-			{ title: 'Table (.csv)', act: () => save(csvText(p.tree, p.rows), 'csv', 'text/csv') },
-			{ title: 'SVG', act: () => save(svgText(p.layout, p.paint, p.title, p.unit), 'svg', 'image/svg+xml') },
-			{ title: 'PNG', act: () => savePng(p, name) },
-			...commands,
-		]}>
+		<MenuButton
+			label="Export"
+			entries={[
+				...pprof,
+				{ title: 'Folded stacks (.txt)', act: () => save(foldedText(p.tree), 'txt', 'text/plain') },
+				{
+					title: 'JSON',
+					act: () =>
+						save(JSON.stringify(jsonGraph(p.tree, p.title, p.unit)), 'json', 'application/json'),
+				},
+				{ title: 'Table (.csv)', act: () => save(csvText(p.tree, p.rows), 'csv', 'text/csv') },
+				{
+					title: 'SVG',
+					act: () => save(svgText(p.layout, p.paint, p.title, p.unit), 'svg', 'image/svg+xml'),
+				},
+				{ title: 'PNG', act: () => savePng(p, name) },
+				...commands,
+			]}>
 			<Icon name="save" /> Export ▾
 		</MenuButton>
 	);
@@ -65,11 +88,17 @@ async function savePprof(source: Source, name: string): Promise<void> {
 	const read = readQuery(source.query);
 	if (!read.query) return;
 	try {
-		const blob = await askPprof(read.query.type, writeSelector(read.query.matchers), { from: source.from, until: source.until },
-			new AbortController().signal);
+		const blob = await askPprof(
+			read.query.type,
+			writeSelector(read.query.matchers),
+			{ from: source.from, until: source.until },
+			new AbortController().signal,
+		);
 		download(await gzipped(blob), `${name}.pb.gz`);
 	} catch (error) {
-		say({ text: `The profile was not saved: ${error instanceof ApiError ? error.message : String(error)}` });
+		say({
+			text: `The profile was not saved: ${error instanceof ApiError ? error.message : String(error)}`,
+		});
 	}
 }
 
@@ -81,9 +110,18 @@ function savePng(p: ExportProps, name: string): void {
 	const canvas = document.createElement('canvas');
 	const height = Math.min(PNG_HIGHEST, heightOf(p));
 	const scene = {
-		layout: p.layout, window: { x0: 0, x1: p.layout.weight[0] ?? 0 }, focusRow: 0, hits: null, paint: p.paint,
-		label: (node: number) => p.tree.frames.names[p.tree.name[node]!] ?? '', hover: -1, cursor: -1, hoverName: -1,
-		direction: 'down' as const, marks: null, theme: { back: '#ffffff', faint: '#dde1e7', faintInk: '#8b93a0', line: '#000000' },
+		layout: p.layout,
+		window: { x0: 0, x1: p.layout.weight[0] ?? 0 },
+		focusRow: 0,
+		hits: null,
+		paint: p.paint,
+		label: (node: number) => p.tree.frames.names[p.tree.name[node]!] ?? '',
+		hover: -1,
+		cursor: -1,
+		hoverName: -1,
+		direction: 'down' as const,
+		marks: null,
+		theme: { back: '#ffffff', faint: '#dde1e7', faintInk: '#8b93a0', line: '#000000' },
 	};
 	draw(canvas, scene, 0, PNG_WIDTH, height);
 	canvas.toBlob((blob) => blob && download(blob, `${name}.png`), 'image/png');
@@ -93,7 +131,8 @@ const quoted = (text: string) => `'${text.replace(/'/g, "'\\''")}'`;
 
 export function curlOf(source: Source): string {
 	const url = addressOf(source.route);
-	const parts = Object.entries(source.parameters).filter(([, value]) => value !== null && value !== undefined && value !== '')
+	const parts = Object.entries(source.parameters)
+		.filter(([, value]) => value !== null && value !== undefined && value !== '')
 		.map(([name, value]) => ` --data-urlencode ${quoted(`${name}=${value}`)}`);
 	return `curl -sG ${quoted(url.href)}${parts.join('')}`;
 }
@@ -104,6 +143,9 @@ export function commandOf(source: Source): string {
 }
 
 function fileName(title: string): string {
-	const plain = title.replace(/[^\w.-]+/g, '-').replace(/^-+|-+$/g, '').slice(0, 80);
+	const plain = title
+		.replace(/[^\w.-]+/g, '-')
+		.replace(/^-+|-+$/g, '')
+		.slice(0, 80);
 	return plain || 'vramscope';
 }

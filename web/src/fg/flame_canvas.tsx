@@ -107,20 +107,36 @@ export function FlameCanvas(props: CanvasProps) {
 	};
 
 	return (
-		<div class="fg-scroll" ref={scroller} style={{ height: `${height}px` }}
-			onScroll={(e) => Math.abs(e.currentTarget.scrollTop - top) >= SCROLL_SLACK && setTop(e.currentTarget.scrollTop)}>
+		<div
+			class="fg-scroll"
+			ref={scroller}
+			style={{ height: `${height}px` }}
+			onScroll={(e) =>
+				Math.abs(e.currentTarget.scrollTop - top) >= SCROLL_SLACK && setTop(e.currentTarget.scrollTop)
+			}>
 			<div style={{ height: `${whole}px` }}>
-				<canvas ref={canvas} class="fg-canvas" role="application" tabIndex={0} aria-label={props.title}
-					aria-roledescription="flame graph" style={{ width: '100%', height: `${height}px` }}
-					onPointerMove={onMove} onPointerLeave={() => (stopPress(), props.onHover(-1, 0, 0))}
-					onPointerDown={onPointerDown} onPointerUp={onPointerUp} onPointerCancel={stopPress}
-					onClick={onClick} onKeyDown={onKey}
+				<canvas
+					ref={canvas}
+					class="fg-canvas"
+					role="application"
+					tabIndex={0}
+					aria-label={props.title}
+					aria-roledescription="flame graph"
+					style={{ width: '100%', height: `${height}px` }}
+					onPointerMove={onMove}
+					onPointerLeave={() => (stopPress(), props.onHover(-1, 0, 0))}
+					onPointerDown={onPointerDown}
+					onPointerUp={onPointerUp}
+					onPointerCancel={stopPress}
+					onClick={onClick}
+					onKeyDown={onKey}
 					onFocus={() => scene.cursor < 0 && props.onCursor(0)}
 					onContextMenu={(event) => {
 						const { node } = place(event);
 						event.preventDefault();
 						if (node >= 0) props.onMenu(node, event.clientX, event.clientY);
-					}} />
+					}}
+				/>
 			</div>
 		</div>
 	);
@@ -173,7 +189,12 @@ function show(scroller: HTMLDivElement | null, scene: Omit<Scene, 'theme'>, heig
 function readTheme(element: Element): Scene['theme'] {
 	const style = getComputedStyle(element);
 	const color = (name: string) => style.getPropertyValue(name).trim();
-	return { back: color('--card'), faint: color('--faint'), faintInk: color('--faint-ink'), line: color('--ink') };
+	return {
+		back: color('--card'),
+		faint: color('--faint'),
+		faintInk: color('--faint-ink'),
+		line: color('--ink'),
+	};
 }
 
 /** For tests: what was drawn, where, and how long it took. */
@@ -185,15 +206,18 @@ function expose(canvas: HTMLCanvasElement, scene: Scene, width: number, drawn: n
 		ms,
 		at: now,
 		first: measured.__fg?.first ?? now,
-		layout: () => scene.layout.rows.flatMap((_, row) => [...boxesOf(scene, row, width)].map((box) => ({
-			name: scene.layout.tree.frames.names[scene.layout.tree.name[box.node]!],
-			row,
-			x: box.x,
-			y: yOf(scene, row),
-			width: box.width,
-			total: scene.layout.tree.total[box.node],
-			self: scene.layout.tree.self[box.node],
-			badge: scene.layout.badge[box.node],
-		}))),
+		layout: () =>
+			scene.layout.rows.flatMap((_, row) =>
+				[...boxesOf(scene, row, width)].map((box) => ({
+					name: scene.layout.tree.frames.names[scene.layout.tree.name[box.node]!],
+					row,
+					x: box.x,
+					y: yOf(scene, row),
+					width: box.width,
+					total: scene.layout.tree.total[box.node],
+					self: scene.layout.tree.self[box.node],
+					badge: scene.layout.badge[box.node],
+				})),
+			),
 	};
 }

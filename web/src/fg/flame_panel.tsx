@@ -19,7 +19,6 @@ export interface PanelActions {
 	readonly onHide: (name: string) => void;
 	readonly onToggleGroup: (head: number) => void;
 	readonly onHoverName: (name: number) => void;
-	readonly onOverTime?: (name: string) => void;
 }
 
 export interface PanelProps extends PanelActions {
@@ -47,7 +46,10 @@ export function FlamePanel(p: PanelProps) {
 	useEffect(() => void (p.jump && setCursor(p.jump.node)), [p.jump]);
 
 	const shownFocus = layout.row[p.focus]! < 0 ? groups.head[p.focus]! : p.focus;
-	const whole: Window = { x0: layout.start[shownFocus] ?? 0, x1: (layout.start[shownFocus] ?? 0) + (layout.weight[shownFocus] ?? 0) };
+	const whole: Window = {
+		x0: layout.start[shownFocus] ?? 0,
+		x1: (layout.start[shownFocus] ?? 0) + (layout.weight[shownFocus] ?? 0),
+	};
 	const label = useMemo(() => labeller(p), [layout, p.unit, p.mode, p.scaleBefore]);
 	const marks = useMemo(() => marksOf(p.prepared), [tree]);
 	const cursorNode = cursor >= 0 && cursor < tree.size ? cursor : -1;
@@ -74,23 +76,62 @@ export function FlamePanel(p: PanelProps) {
 	};
 	return (
 		<div class="fg-panel" onKeyDown={onKey}>
-			<FlameCanvas title={p.title} highest={p.highest}
-				scene={{ layout, window: range ?? whole, focusRow: range ? 0 : (layout.row[shownFocus] ?? 0), hits: hits?.names ?? null, paint: p.paint,
-					label, hover: hover.node < tree.size ? hover.node : -1, cursor: cursorNode, hoverName: p.hoverName, direction: p.direction, marks }}
+			<FlameCanvas
+				title={p.title}
+				highest={p.highest}
+				scene={{
+					layout,
+					window: range ?? whole,
+					focusRow: range ? 0 : (layout.row[shownFocus] ?? 0),
+					hits: hits?.names ?? null,
+					paint: p.paint,
+					label,
+					hover: hover.node < tree.size ? hover.node : -1,
+					cursor: cursorNode,
+					hoverName: p.hoverName,
+					direction: p.direction,
+					marks,
+				}}
 				onHover={(node, x, y) => {
 					setHover({ node, x, y });
 					p.onHoverName(node > 0 ? tree.name[node]! : -1);
 				}}
 				onPick={(node) => (setRange(null), setCursor(node), p.onFocus(node === 0 ? null : node))}
-				onMenu={(node, x, y) => (setHover({ node: -1, x: 0, y: 0 }), setCursor(node), setMenu({ node, x, y }))}
+				onMenu={(node, x, y) => (
+					setHover({ node: -1, x: 0, y: 0 }),
+					setCursor(node),
+					setMenu({ node, x, y })
+				)}
 				onRange={(x0, x1) => setRange({ x0, x1 })}
-				onCursor={setCursor} />
-			<div class="hidden" aria-live="polite">{cursorNode >= 0 ? spoken(layout, cursorNode, p.unit) : ''}</div>
-			{range && <button type="button" class="fg-reset" onClick={() => setRange(null)}>Show the whole width</button>}
-			{hover.node >= 0 && hover.node < tree.size && !menu &&
-				<Tooltip layout={layout} node={hover.node} x={hover.x} y={hover.y} unit={p.unit} mode={p.mode} />}
-			{menu && menu.node < tree.size &&
-				<Menu label="Frame" x={menu.x} y={menu.y} onClose={() => setMenu(null)} entries={entriesOf(p, menu.node)} />}
+				onCursor={setCursor}
+			/>
+			<div class="hidden" aria-live="polite">
+				{cursorNode >= 0 ? spoken(layout, cursorNode, p.unit) : ''}
+			</div>
+			{range && (
+				<button type="button" class="fg-reset" onClick={() => setRange(null)}>
+					Show the whole width
+				</button>
+			)}
+			{hover.node >= 0 && hover.node < tree.size && !menu && (
+				<Tooltip
+					layout={layout}
+					node={hover.node}
+					x={hover.x}
+					y={hover.y}
+					unit={p.unit}
+					mode={p.mode}
+				/>
+			)}
+			{menu && menu.node < tree.size && (
+				<Menu
+					label="Frame"
+					x={menu.x}
+					y={menu.y}
+					onClose={() => setMenu(null)}
+					entries={entriesOf(p, menu.node)}
+				/>
+			)}
 		</div>
 	);
 }
@@ -121,8 +162,12 @@ function marksOf({ tree }: Prepared) {
 	const { before } = tree;
 	if (!before) return null;
 	return {
-		fresh: Uint8Array.from({ length: tree.size }, (_, i) => (before.total[i] === 0 && tree.total[i]! > 0 ? 1 : 0)),
-		gone: Uint8Array.from({ length: tree.size }, (_, i) => (before.total[i]! > 0 && tree.total[i] === 0 ? 1 : 0)),
+		fresh: Uint8Array.from({ length: tree.size }, (_, i) =>
+			before.total[i] === 0 && tree.total[i]! > 0 ? 1 : 0,
+		),
+		gone: Uint8Array.from({ length: tree.size }, (_, i) =>
+			before.total[i]! > 0 && tree.total[i] === 0 ? 1 : 0,
+		),
 	};
 }
 
@@ -131,22 +176,34 @@ function entriesOf(p: PanelProps, node: number) {
 	const name = nameOf(tree, node);
 	const place = placeOf(tree.frames, tree.name[node]!);
 	const head = groups.head[node]!;
-	const stack = () => pathTo(tree, node).slice(1).map((i) => nameOf(tree, i)).join('\n');
+	const path = () =>
+		pathTo(tree, node)
+			.slice(1)
+			.map((i) => nameOf(tree, i));
 	return [
 		{ title: 'Focus block', hint: 'Enter', act: () => p.onFocus(node) },
-		...(node === 0 ? [] : [
-			{ title: 'Sandwich view', hint: 's', act: () => p.onSandwich(name) },
-			{ title: 'Search this', act: () => p.onSearch(name) },
-			{ title: 'Hide frame', act: () => p.onHide(name) },
-			null,
-			{ title: 'Copy name', act: () => copyText(name, 'the name') },
-			...(place ? [{ title: 'Copy file:line', act: () => copyText(place, 'the place') }] : []),
-			{ title: 'Copy stack', act: () => copyText(stack(), 'the stack') },
-		]),
-		...(groups.size[head]! > 1 ? [null, {
-			title: p.prepared.layout.badge[head]! > 0 ? `Expand group of ${groups.size[head]}` : `Collapse group of ${groups.size[head]}`,
-			act: () => p.onToggleGroup(head),
-		}] : []),
-		...(p.onOverTime && node > 0 ? [null, { title: 'Show over time', act: () => p.onOverTime!(name) }] : []),
+		...(node === 0
+			? []
+			: [
+					{ title: 'Sandwich view', hint: 's', act: () => p.onSandwich(name) },
+					{ title: 'Search this', act: () => p.onSearch(name) },
+					{ title: 'Hide frame', act: () => p.onHide(name) },
+					null,
+					{ title: 'Copy name', act: () => copyText(name, 'the name') },
+					...(place ? [{ title: 'Copy file:line', act: () => copyText(place, 'the place') }] : []),
+					{ title: 'Copy stack', act: () => copyText(path().join('\n'), 'the stack') },
+				]),
+		...(groups.size[head]! > 1
+			? [
+					null,
+					{
+						title:
+							p.prepared.layout.badge[head]! > 0
+								? `Expand group of ${groups.size[head]}`
+								: `Collapse group of ${groups.size[head]}`,
+						act: () => p.onToggleGroup(head),
+					},
+				]
+			: []),
 	];
 }

@@ -34,7 +34,6 @@ export interface FlameViewProps {
 	readonly loading?: boolean;
 	readonly canLimit?: 'yes' | 'no'; // whether the graph can be asked for with more nodes
 	readonly askSandwich?: (name: string, signal: AbortSignal) => Promise<ServedSandwich | null>;
-	readonly onOverTime?: (name: string) => void;
 	readonly children?: ComponentChildren; // a line above the toolbar
 }
 
@@ -50,64 +49,130 @@ export function FlameView(p: FlameViewProps) {
 	const state = readViewState(place.params, defaults);
 	const { tree, rows } = useShown(p.graph, state);
 	const [turned, setTurned] = useState<ReadonlySet<number>>(new Set());
-	const scaleBefore = mode === 'normalised' && p.graph.totalBefore > 0 ? p.graph.total / p.graph.totalBefore : 1;
+	const scaleBefore =
+		mode === 'normalised' && p.graph.totalBefore > 0 ? p.graph.total / p.graph.totalBefore : 1;
 	const prepared = usePrepared(tree, state, turned, scaleBefore);
 	const [hoverName, setHoverName] = useState(-1);
 	const [hitAt, setHitAt] = useState<{ node: number } | null>(null);
 	const { hits, hashes } = prepared;
-	const focus = useMemo(() => (state.focus ? Math.max(0, nodeOfLink(tree, hashes, state.focus)) : 0), [tree, hashes, state.focus]);
-	const paint = useMemo(() => (mode === 'single' ? painter(tree, state.scheme) : diffPainter(tree, scaleBefore, state.palette)),
-		[tree, mode, state.scheme, state.palette, scaleBefore]);
-	const set = (changes: Partial<ViewState>, step: 'push' | 'replace' = 'push') => change(writeViewState(changes, defaults), step);
+	const focus = useMemo(
+		() => (state.focus ? Math.max(0, nodeOfLink(tree, hashes, state.focus)) : 0),
+		[tree, hashes, state.focus],
+	);
+	const paint = useMemo(
+		() =>
+			mode === 'single' ? painter(tree, state.scheme) : diffPainter(tree, scaleBefore, state.palette),
+		[tree, mode, state.scheme, state.palette, scaleBefore],
+	);
+	const set = (changes: Partial<ViewState>, step: 'push' | 'replace' = 'push') =>
+		change(writeViewState(changes, defaults), step);
 	const actions: PanelActions = {
-		onFocus: (node) => set({ focus: node === null || node === 0 ? '' : linkOf(tree, hashes, node), sandwich: '' }),
-		onSandwich: (name) => set({ sandwich: name, ...(state.view === 'table' ? { view: 'both' as const } : {}) }),
+		onFocus: (node) =>
+			set({ focus: node === null || node === 0 ? '' : linkOf(tree, hashes, node), sandwich: '' }),
+		onSandwich: (name) =>
+			set({ sandwich: name, ...(state.view === 'table' ? { view: 'both' as const } : {}) }),
 		onSearch: (name) => set({ search: searchFor(name) }),
 		onHide: (name) => set({ hidden: [...state.hidden, name], focus: '' }),
 		onToggleGroup: (head) => setTurned(toggled(turned, hashes[head]!)),
 		onHoverName: setHoverName,
-		onOverTime: p.onOverTime,
 	};
 	const nextHit = (step: 1 | -1) => setHitAt(after(prepared, hitAt?.node ?? -1, step));
 	useKeys({
-		1: () => set({ view: 'table' }), 2: () => set({ view: 'graph' }), 3: () => set({ view: 'both' }),
-		e: () => set({ groups: 'open' }), c: () => set({ groups: 'closed' }),
+		1: () => set({ view: 'table' }),
+		2: () => set({ view: 'graph' }),
+		3: () => set({ view: 'both' }),
+		e: () => set({ groups: 'open' }),
+		c: () => set({ groups: 'closed' }),
 		i: () => set({ direction: state.direction === 'icicle' ? 'flame' : 'icicle' }),
 		0: () => set({ focus: '', search: '', sandwich: '', hidden: [] }),
-		n: () => nextHit(1), N: () => nextHit(-1),
+		n: () => nextHit(1),
+		N: () => nextHit(-1),
 	});
 	const kinds = useMemo(() => new Set<Kind>(Array.from(tree.name, (n) => tree.frames.kinds[n]!)), [tree]);
-	const [split, setSplit] = useKept(mode === 'single' ? 'split' : 'split.diff', mode === 'single' ? '40' : '52');
-	const color = (name: number) => (mode === 'single'
-		? (state.scheme === 'kind' ? KIND_HUES[tree.frames.kinds[name] ?? 'other'] : moduleColor(tree.frames, name))
-		: rowColor(rows, name, state, scaleBefore));
+	const [split, setSplit] = useKept(
+		mode === 'single' ? 'split' : 'split.diff',
+		mode === 'single' ? '40' : '52',
+	);
+	const color = (name: number) =>
+		mode === 'single'
+			? state.scheme === 'kind'
+				? KIND_HUES[tree.frames.kinds[name] ?? 'other']
+				: moduleColor(tree.frames, name)
+			: rowColor(rows, name, state, scaleBefore);
 	const panel = {
-		...actions, focus, paint, unit: p.graph.unit, mode, scaleBefore, hoverName, jump: hitAt,
-		direction: state.direction === 'icicle' ? 'down' as const : 'up' as const, highest: highest(),
+		...actions,
+		focus,
+		paint,
+		unit: p.graph.unit,
+		mode,
+		scaleBefore,
+		hoverName,
+		jump: hitAt,
+		direction: state.direction === 'icicle' ? ('down' as const) : ('up' as const),
+		highest: highest(),
 	};
 	return (
 		<section class={`flame-view${p.loading ? ' stale' : ''}`} aria-label={p.title} aria-busy={p.loading}>
 			{p.children}
-			<Toolbar state={state} mode={mode} hits={hits} total={p.graph.total} unit={p.graph.unit} onState={set} onNextHit={nextHit}
+			<Toolbar
+				state={state}
+				mode={mode}
+				hits={hits}
+				total={p.graph.total}
+				unit={p.graph.unit}
+				onState={set}
+				onNextHit={nextHit}
 				maxNodes={p.canLimit === 'yes' ? (place.params.maxNodes ?? DEFAULT_NODES) : ''}
 				onMaxNodes={(limit) => change({ maxNodes: limit === DEFAULT_NODES ? null : limit })}>
-				<ExportMenu tree={tree} rows={rows} layout={prepared.layout} paint={paint} unit={p.graph.unit} title={p.title} source={p.source} />
+				<ExportMenu
+					tree={tree}
+					rows={rows}
+					layout={prepared.layout}
+					paint={paint}
+					unit={p.graph.unit}
+					title={p.title}
+					source={p.source}
+				/>
 			</Toolbar>
 			<StatusLine p={p} state={state} focus={focus} tree={tree} onState={set} />
 			<div class={`flame-body ${state.view}`} style={{ '--split': `${split}%` }}>
 				{state.view !== 'graph' && (
-					<TopTable frames={tree.frames} rows={rows} unit={p.graph.unit} total={p.graph.total} totalBefore={p.graph.totalBefore} mode={mode}
-						hits={hits?.names ?? null} hoverName={hoverName} color={color} onHover={setHoverName}
+					<TopTable
+						frames={tree.frames}
+						rows={rows}
+						unit={p.graph.unit}
+						total={p.graph.total}
+						totalBefore={p.graph.totalBefore}
+						mode={mode}
+						hits={hits?.names ?? null}
+						hoverName={hoverName}
+						color={color}
+						onHover={setHoverName}
 						onPick={(name) => set({ search: searchFor(tree.frames.names[name] ?? '') })}
-						onSandwich={(name) => actions.onSandwich(tree.frames.names[name] ?? '')} />
+						onSandwich={(name) => actions.onSandwich(tree.frames.names[name] ?? '')}
+					/>
 				)}
-				{state.view === 'both' && <Divider value={Number(split)} onChange={(value) => setSplit(String(value))} />}
+				{state.view === 'both' && (
+					<Divider value={Number(split)} onChange={(value) => setSplit(String(value))} />
+				)}
 				{state.view !== 'table' && (
 					<div class="flame-graph">
-						{state.sandwich
-							? <SandwichPanels p={p} state={state} tree={tree} panel={panel} onClose={() => set({ sandwich: '' })} />
-							: <FlamePanel {...panel} prepared={prepared} title={`Flame graph of ${p.title}`} />}
-						{mode !== 'single' ? <DiffLegend palette={state.palette} /> : state.scheme === 'kind' && <Legend kinds={kinds} />}
+						{state.sandwich ? (
+							<SandwichPanels
+								p={p}
+								state={state}
+								tree={tree}
+								panel={panel}
+								onClose={() => set({ sandwich: '' })}
+							/>
+						) : (
+							<FlamePanel {...panel} prepared={prepared} title={`Flame graph of ${p.title}`} />
+						)}
+						{mode !== 'single' ? (
+							<DiffLegend palette={state.palette} />
+						) : (
+							state.scheme === 'kind' && <Legend kinds={kinds} />
+						)}
 					</div>
 				)}
 			</div>
@@ -136,11 +201,19 @@ function after(prepared: Prepared, node: number, step: 1 | -1): { node: number }
 	return { node: shown[(at + step + shown.length) % shown.length]! };
 }
 
-function rowColor(rows: readonly { name: number; total: number; totalBefore: number }[], name: number, state: ViewState, scale: number): string {
+function rowColor(
+	rows: readonly { name: number; total: number; totalBefore: number }[],
+	name: number,
+	state: ViewState,
+	scale: number,
+): string {
 	const row = rows.find((r) => r.name === name);
 	if (!row) return '#c9ced6';
 	const before = row.totalBefore * scale;
-	return changeColor(before === 0 ? 1 : Math.max(-1, Math.min(1, (row.total - before) / before)), state.palette);
+	return changeColor(
+		before === 0 ? 1 : Math.max(-1, Math.min(1, (row.total - before) / before)),
+		state.palette,
+	);
 }
 
 interface SandwichProps {
@@ -153,18 +226,35 @@ interface SandwichProps {
 
 function SandwichPanels({ p, state, tree, panel, onClose }: SandwichProps) {
 	const cut = p.graph.folded > 0 && p.askSandwich !== undefined;
-	const served = useAnswer(cut ? `${state.sandwich}|${p.title}|${p.graph.total}` : null,
-		(signal) => p.askSandwich!(state.sandwich, signal));
+	const served = useAnswer(cut ? `${state.sandwich}|${p.title}|${p.graph.total}` : null, (signal) =>
+		p.askSandwich!(state.sandwich, signal),
+	);
 	const both = useMemo(() => {
 		if (!cut) return sandwichOf(tree, state.sandwich);
 		const { data } = served;
-		return data && { callers: framesOnly(data.callers, state.frames), callees: framesOnly(data.callees, state.frames), count: 0 };
+		return (
+			data && {
+				callers: framesOnly(data.callers, state.frames),
+				callees: framesOnly(data.callees, state.frames),
+				count: 0,
+			}
+		);
 	}, [tree, state.sandwich, state.frames, cut, served.data]);
 	if (!both) {
 		return (
 			<div class="empty">
-				<p>{served.loading ? 'Looking for callers and callees …' : <>No <code>{shortened(state.sandwich, 120)}</code> in what is shown.</>}</p>
-				<button type="button" onClick={onClose}>Back to the graph</button>
+				<p>
+					{served.loading ? (
+						'Looking for callers and callees …'
+					) : (
+						<>
+							No <code>{shortened(state.sandwich, 120)}</code> in what is shown.
+						</>
+					)}
+				</p>
+				<button type="button" onClick={onClose}>
+					Back to the graph
+				</button>
 			</div>
 		);
 	}
@@ -173,25 +263,63 @@ function SandwichPanels({ p, state, tree, panel, onClose }: SandwichProps) {
 	return (
 		<div class="sandwich">
 			<div class="sandwich-head">
-				<strong title={state.sandwich}><bdi>{shortened(state.sandwich, 120)}</bdi></strong>
-				<span>{format(both.callees.total[0]!, p.graph.unit)} · {percent(both.callees.total[0]!, p.graph.total)}</span>
-				<button type="button" onClick={onClose}>Back to the graph</button>
+				<strong title={state.sandwich}>
+					<bdi>{shortened(state.sandwich, 120)}</bdi>
+				</strong>
+				<span>
+					{format(both.callees.total[0]!, p.graph.unit)} ·{' '}
+					{percent(both.callees.total[0]!, p.graph.total)}
+				</span>
+				<button type="button" onClick={onClose}>
+					Back to the graph
+				</button>
 			</div>
 			<h3>Who calls it</h3>
-			<SandwichSide tree={both.callers} state={state} side={{ ...side, direction: 'up' }} title="Callers" mode={panel.mode} />
+			<SandwichSide
+				tree={both.callers}
+				state={state}
+				side={{ ...side, direction: 'up' }}
+				title="Callers"
+				mode={panel.mode}
+			/>
 			<h3>What it calls</h3>
-			<SandwichSide tree={both.callees} state={state} side={{ ...side, direction: 'down' }} title="Callees" mode={panel.mode} />
+			<SandwichSide
+				tree={both.callees}
+				state={state}
+				side={{ ...side, direction: 'down' }}
+				title="Callees"
+				mode={panel.mode}
+			/>
 		</div>
 	);
 }
 
-function SandwichSide(p: { tree: Tree; state: ViewState; side: SandwichProps['panel']; title: string; mode: string }) {
+function SandwichSide(p: {
+	tree: Tree;
+	state: ViewState;
+	side: SandwichProps['panel'];
+	title: string;
+	mode: string;
+}) {
 	const prepared = usePrepared(p.tree, { ...p.state, groups: 'open' }, new Set(), p.side.scaleBefore);
 	const [focus, setFocus] = useState(0);
-	const paint = useMemo(() => (p.mode === 'single' ? painter(p.tree, p.state.scheme) : diffPainter(p.tree, p.side.scaleBefore, p.state.palette)),
-		[p.tree, p.state.scheme, p.state.palette]);
-	return <FlamePanel {...p.side} prepared={prepared} paint={paint} title={p.title} focus={Math.min(focus, p.tree.size - 1)}
-		onFocus={(node) => setFocus(node ?? 0)} />;
+	const paint = useMemo(
+		() =>
+			p.mode === 'single'
+				? painter(p.tree, p.state.scheme)
+				: diffPainter(p.tree, p.side.scaleBefore, p.state.palette),
+		[p.tree, p.state.scheme, p.state.palette],
+	);
+	return (
+		<FlamePanel
+			{...p.side}
+			prepared={prepared}
+			paint={paint}
+			title={p.title}
+			focus={Math.min(focus, p.tree.size - 1)}
+			onFocus={(node) => setFocus(node ?? 0)}
+		/>
+	);
 }
 
 interface StatusProps {
@@ -207,20 +335,43 @@ function StatusLine({ p, state, focus, tree, onState }: StatusProps) {
 	const gone = total - (tree.total[0] ?? 0);
 	return (
 		<p class="status-line">
-			<span title={exact(total, unit)}>Total <strong>{format(total, unit)}</strong>
-				{tree.before && <> now, <strong>{format(totalBefore, unit)}</strong> before: <strong>{formatChange(total - totalBefore, unit)}</strong></>}
+			<span title={exact(total, unit)}>
+				Total <strong>{format(total, unit)}</strong>
+				{tree.before && (
+					<>
+						{' '}
+						now, <strong>{format(totalBefore, unit)}</strong> before:{' '}
+						<strong>{formatChange(total - totalBefore, unit)}</strong>
+					</>
+				)}
 			</span>
 			{focus > 0 && (
-				<span>Focus <bdi>{shortened(nameOf(tree, focus), 80)}</bdi> <strong>{format(tree.total[focus]!, unit)}</strong> · {percent(tree.total[focus]!, total)}{' '}
-					<button type="button" class="plain link" onClick={() => onState({ focus: '' })}>show all</button></span>
+				<span>
+					Focus <bdi>{shortened(nameOf(tree, focus), 80)}</bdi>{' '}
+					<strong>{format(tree.total[focus]!, unit)}</strong> · {percent(tree.total[focus]!, total)}{' '}
+					<button type="button" class="plain link" onClick={() => onState({ focus: '' })}>
+						show all
+					</button>
+				</span>
 			)}
 			{state.hidden.length > 0 && (
-				<span>Hidden: {state.hidden.map((n) => shortened(n, 60)).join(', ')} ({format(gone, unit)}){' '}
-					<button type="button" class="plain link" onClick={() => onState({ hidden: [] })}>show</button></span>
+				<span>
+					Hidden: {state.hidden.map((n) => shortened(n, 60)).join(', ')} ({format(gone, unit)}){' '}
+					<button type="button" class="plain link" onClick={() => onState({ hidden: [] })}>
+						show
+					</button>
+				</span>
 			)}
 			{folded > 0 && (
-				<span class="warn">{folded.toLocaleString('en')} small nodes are folded into <em>other</em>; the table has them all.{' '}
-					{p.canLimit === 'yes' && <button type="button" class="plain link" onClick={() => change({ maxNodes: 'all' })}>Show all nodes</button>}</span>
+				<span class="warn">
+					{folded.toLocaleString('en')} small nodes are folded into <em>other</em>; the table has
+					them all.{' '}
+					{p.canLimit === 'yes' && (
+						<button type="button" class="plain link" onClick={() => change({ maxNodes: 'all' })}>
+							Show all nodes
+						</button>
+					)}
+				</span>
 			)}
 		</p>
 	);

@@ -4,7 +4,16 @@
  */
 
 /** Kinds of code, in the order of the legend; the server says the same words. */
-export const KINDS = ['python', 'native', 'cuda', 'kernel', 'interpreter', 'other', 'folded', 'root'] as const;
+export const KINDS = [
+	'python',
+	'native',
+	'cuda',
+	'kernel',
+	'interpreter',
+	'other',
+	'folded',
+	'root',
+] as const;
 export type Kind = (typeof KINDS)[number];
 
 export const KIND_TITLES: Record<Kind, string> = {
@@ -27,13 +36,19 @@ export interface Frames {
 
 /** The frames of a source that knows names only: kinds are guessed from them. */
 export function framesOfNames(names: readonly string[]): Frames {
-	return { names, kinds: names.map((name, i) => (i === 0 ? 'root' : kindOfName(name))), files: names.map(() => ''), lines: names.map(() => 0) };
+	return {
+		names,
+		kinds: names.map((name, i) => (i === 0 ? 'root' : kindOfName(name))),
+		files: names.map(() => ''),
+		lines: names.map(() => 0),
+	};
 }
 
-const INTERPRETER = /^(<interpreter trampoline>|_?Py[A-Z_]\w*|_start|__libc_start_main|pymain_\w+)/;
+const INTERPRETER =
+	/^(<interpreter trampoline>|_?Py[A-Z_]\w*|_start$|__libc_start\w*|pymain_\w+|run_mod$|type_call$|slot_tp_\w+$|method_vectorcall\w*$|cfunction_\w+$|_ctypes_\w+$|ffi_call)/;
 const DRIVER = /^(cu[A-Z]\w+|cuda[A-Z]\w+|libcuda\b)/;
 const PYTHON = /(\.py\b|^<\w+>$)/;
-const NATIVE = /::|^_Z|^0x[0-9a-f]+$/;
+const NATIVE = /::|^_Z|^0x[0-9a-f]+$|\.so[\d.]*\+0x/;
 
 export function kindOfName(name: string): Kind {
 	if (INTERPRETER.test(name)) return 'interpreter';

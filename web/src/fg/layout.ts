@@ -19,8 +19,13 @@ export interface Layout {
 export type Weighing = 'max' | 'now';
 
 /** `open` says of a group's head whether its frames are shown. */
-export function layoutOf(tree: Tree, groups: Groups, open: (head: number) => boolean,
-	weighing: Weighing = 'max', scaleBefore = 1): Layout {
+export function layoutOf(
+	tree: Tree,
+	groups: Groups,
+	open: (head: number) => boolean,
+	weighing: Weighing = 'max',
+	scaleBefore = 1,
+): Layout {
 	const weight = weightsOf(tree, weighing, scaleBefore);
 	const start = new Float64Array(tree.size);
 	const row = new Int32Array(tree.size);

@@ -20,7 +20,11 @@ interface Level {
 	readonly parent: Int32Array;
 }
 
-export function treeOfLevels(frames: Frames, levels: readonly (readonly Num[])[], kind: 'single' | 'diff'): Tree {
+export function treeOfLevels(
+	frames: Frames,
+	levels: readonly (readonly Num[])[],
+	kind: 'single' | 'diff',
+): Tree {
 	if (levels.length > DEEPEST) throw new RangeError(`a graph of ${levels.length} levels is too deep`);
 	const read: Level[] = [];
 	let size = 0;
@@ -34,7 +38,12 @@ export function treeOfLevels(frames: Frames, levels: readonly (readonly Num[])[]
 	return preOrder(frames, read, size, kind);
 }
 
-function readLevel(numbers: readonly Num[], kind: 'single' | 'diff', names: number, above: Level | undefined): Level {
+function readLevel(
+	numbers: readonly Num[],
+	kind: 'single' | 'diff',
+	names: number,
+	above: Level | undefined,
+): Level {
 	const width = kind === 'diff' ? 7 : 4;
 	const count = Math.floor(numbers.length / width);
 	const level: Level = {

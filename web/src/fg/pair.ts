@@ -12,8 +12,16 @@ export function paired(before: Tree, now: Tree): Tree {
 			value(becomes[i]!, tree.self[i]!);
 		}
 	};
-	add(before, (old) => old, (node, self) => builder.value(node, 0, self));
-	add(now, (old) => renamed[old]!, (node, self) => builder.value(node, self));
+	add(
+		before,
+		(old) => old,
+		(node, self) => builder.value(node, 0, self),
+	);
+	add(
+		now,
+		(old) => renamed[old]!,
+		(node, self) => builder.value(node, self),
+	);
 	return builder.build('diff');
 }
 

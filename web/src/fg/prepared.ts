@@ -16,7 +16,8 @@ import type { FrameSet, ViewState } from './view_state';
 export function framesOnly(tree: Tree, set: FrameSet): Tree {
 	const { kinds } = tree.frames;
 	if (set === 'code') return withoutFrames(tree, (name) => kinds[name] === 'interpreter');
-	if (set === 'python') return withoutFrames(tree, (name) => !['python', 'root', 'folded'].includes(kinds[name] ?? ''));
+	if (set === 'python')
+		return withoutFrames(tree, (name) => !['python', 'root', 'folded'].includes(kinds[name] ?? ''));
 	return tree;
 }
 
@@ -32,9 +33,12 @@ export function useShown(graph: Graph, state: ViewState): Shown {
 		const tree = withoutSubtrees(framesOnly(graph.tree, state.frames), new Set(state.hidden));
 		if (graph.folded === 0) return { tree, rows: rowsOf(tree) };
 		const { kinds, names } = graph.tree.frames;
-		const rows = graph.rows.filter((row) => !state.hidden.includes(names[row.name] ?? '') &&
-			(state.frames === 'all' || kinds[row.name] !== 'interpreter') &&
-			(state.frames !== 'python' || kinds[row.name] === 'python'));
+		const rows = graph.rows.filter(
+			(row) =>
+				!state.hidden.includes(names[row.name] ?? '') &&
+				(state.frames === 'all' || kinds[row.name] !== 'interpreter') &&
+				(state.frames !== 'python' || kinds[row.name] === 'python'),
+		);
 		return { tree, rows };
 	}, [graph, state.frames, hidden]);
 }
@@ -48,15 +52,25 @@ export interface Prepared {
 }
 
 /** `turned` has the path hashes of groups that are the other way round than the rest. */
-export function usePrepared(tree: Tree, state: ViewState, turned: ReadonlySet<number>, scaleBefore: number): Prepared {
+export function usePrepared(
+	tree: Tree,
+	state: ViewState,
+	turned: ReadonlySet<number>,
+	scaleBefore: number,
+): Prepared {
 	const hashes = useMemo(() => pathHashes(tree), [tree]);
 	const groups = useMemo(() => groupsOf(tree), [tree]);
 	const hits = useMemo(() => search(tree, state.search), [tree, state.search]);
 	const layout = useMemo(() => {
 		const open = state.groups === 'auto' ? depthOf(tree) <= OPEN_UP_TO : state.groups === 'open';
 		const found = new Set((hits?.nodes ?? []).map((node) => groups.head[node]!));
-		return layoutOf(tree, groups, (head) => (turned.has(hashes[head]!) ? !open : open) || found.has(head),
-			state.weighing, scaleBefore);
+		return layoutOf(
+			tree,
+			groups,
+			(head) => (turned.has(hashes[head]!) ? !open : open) || found.has(head),
+			state.weighing,
+			scaleBefore,
+		);
 	}, [tree, hashes, groups, hits, state.groups, state.weighing, turned, scaleBefore]);
 	return { tree, hashes, groups, layout, hits };
 }

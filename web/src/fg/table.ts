@@ -16,7 +16,11 @@ export interface Row {
 export function rowsOf(tree: Tree): Row[] {
 	const count = tree.frames.names.length;
 	const sums = [0, 1, 2, 3].map(() => new Float64Array(count)) as [
-		Float64Array, Float64Array, Float64Array, Float64Array];
+		Float64Array,
+		Float64Array,
+		Float64Array,
+		Float64Array,
+	];
 	const [self, total, selfBefore, totalBefore] = sums;
 	const seen = new Uint8Array(count);
 	const inside = new Int32Array(count); // end of the occurrence that is open
@@ -33,8 +37,13 @@ export function rowsOf(tree: Tree): Row[] {
 	const rows: Row[] = [];
 	for (let name = 0; name < count; name++) {
 		if (!seen[name]) continue;
-		rows.push({ name, self: self[name]!, total: total[name]!,
-			selfBefore: selfBefore[name]!, totalBefore: totalBefore[name]! });
+		rows.push({
+			name,
+			self: self[name]!,
+			total: total[name]!,
+			selfBefore: selfBefore[name]!,
+			totalBefore: totalBefore[name]!,
+		});
 	}
 	return rows;
 }

@@ -31,9 +31,18 @@ export function Tooltip(p: TipProps) {
 	const where = placeOf(tree.frames, name);
 	const badge = p.layout.badge[p.node]!;
 	return (
-		<div class="tooltip" ref={box} style={{ left: `${place.left}px`, top: `${place.top}px` }} aria-hidden="true">
-			<div class="tooltip-name"><bdi>{shortened(nameOf(tree, p.node))}</bdi></div>
-			<div class="tooltip-where">{KIND_TITLES[tree.frames.kinds[name] ?? 'other']}{where && ` · ${shortened(where, 120)}`}</div>
+		<div
+			class="tooltip"
+			ref={box}
+			style={{ left: `${place.left}px`, top: `${place.top}px` }}
+			aria-hidden="true">
+			<div class="tooltip-name">
+				<bdi>{shortened(nameOf(tree, p.node))}</bdi>
+			</div>
+			<div class="tooltip-where">
+				{KIND_TITLES[tree.frames.kinds[name] ?? 'other']}
+				{where && ` · ${shortened(where, 120)}`}
+			</div>
 			{p.mode === 'single' ? <Single p={p} tree={tree} /> : <Sides p={p} tree={tree} />}
 			{badge > 0 && <div class="quiet">stands for {badge} frames that only pass the call on</div>}
 		</div>
@@ -46,10 +55,28 @@ function Single({ p, tree }: { p: TipProps; tree: Tree }) {
 	return (
 		<table>
 			<tbody>
-				<tr><th>Total</th><td>{format(total, p.unit)}</td><td class="quiet">{exact(total, p.unit)}</td></tr>
-				<tr><th>Self</th><td>{format(self, p.unit)}</td><td class="quiet">{exact(self, p.unit)}</td></tr>
-				<tr><th>Of all</th><td>{percent(total, tree.total[0]!)}</td><td /></tr>
-				{parent >= 0 && <tr><th>Of its caller</th><td>{percent(total, tree.total[parent]!)}</td><td /></tr>}
+				<tr>
+					<th>Total</th>
+					<td>{format(total, p.unit)}</td>
+					<td class="quiet">{exact(total, p.unit)}</td>
+				</tr>
+				<tr>
+					<th>Self</th>
+					<td>{format(self, p.unit)}</td>
+					<td class="quiet">{exact(self, p.unit)}</td>
+				</tr>
+				<tr>
+					<th>Of all</th>
+					<td>{percent(total, tree.total[0]!)}</td>
+					<td />
+				</tr>
+				{parent >= 0 && (
+					<tr>
+						<th>Of its caller</th>
+						<td>{percent(total, tree.total[parent]!)}</td>
+						<td />
+					</tr>
+				)}
 			</tbody>
 		</table>
 	);
@@ -63,12 +90,29 @@ function Sides({ p, tree }: { p: TipProps; tree: Tree }) {
 	];
 	return (
 		<table>
-			<thead><tr><th /><th>before</th><th>now</th><th>change</th></tr></thead>
+			<thead>
+				<tr>
+					<th />
+					<th>before</th>
+					<th>now</th>
+					<th>change</th>
+				</tr>
+			</thead>
 			<tbody>
 				{rows.map(([title, was, is]) => (
-					<tr key={title}><th>{title}</th><td>{format(was, p.unit)}</td><td>{format(is, p.unit)}</td><td>{formatChange(is - was, p.unit)}</td></tr>
+					<tr key={title}>
+						<th>{title}</th>
+						<td>{format(was, p.unit)}</td>
+						<td>{format(is, p.unit)}</td>
+						<td>{formatChange(is - was, p.unit)}</td>
+					</tr>
 				))}
-				<tr><th>Of all</th><td>{percent(before.total[p.node]!, before.total[0]!)}</td><td>{percent(tree.total[p.node]!, tree.total[0]!)}</td><td /></tr>
+				<tr>
+					<th>Of all</th>
+					<td>{percent(before.total[p.node]!, before.total[0]!)}</td>
+					<td>{percent(tree.total[p.node]!, tree.total[0]!)}</td>
+					<td />
+				</tr>
 			</tbody>
 		</table>
 	);
@@ -78,6 +122,8 @@ function Sides({ p, tree }: { p: TipProps; tree: Tree }) {
 export function spoken(layout: Layout, node: number, unit: string): string {
 	const { tree } = layout;
 	const sides = tree.before ? `before ${format(tree.before.total[node]!, unit)}, now ` : 'total ';
-	return `${shortened(nameOf(tree, node), 160)}, self ${format(tree.self[node]!, unit)}, ${sides}${format(tree.total[node]!, unit)}, ` +
-		`${percent(tree.total[node]!, tree.total[0]!)}, level ${layout.row[node]! + 1}`;
+	return (
+		`${shortened(nameOf(tree, node), 160)}, self ${format(tree.self[node]!, unit)}, ${sides}${format(tree.total[node]!, unit)}, ` +
+		`${percent(tree.total[node]!, tree.total[0]!)}, level ${layout.row[node]! + 1}`
+	);
 }

@@ -35,23 +35,37 @@ interface Column {
 const FIRST_ROWS = 100;
 
 const SELF: Column = {
-	key: 'self', title: 'Self', hint: 'held by this function itself',
-	value: (r) => r.self, text: (r, p) => format(r.self, p.unit), share: (r, p) => r.self / (p.total || 1),
+	key: 'self',
+	title: 'Self',
+	hint: 'held by this function itself',
+	value: (r) => r.self,
+	text: (r, p) => format(r.self, p.unit),
+	share: (r, p) => r.self / (p.total || 1),
 };
 const TOTAL: Column = {
-	key: 'total', title: 'Total', hint: 'held by this function and all that it called',
-	value: (r) => r.total, text: (r, p) => format(r.total, p.unit), share: (r, p) => r.total / (p.total || 1),
+	key: 'total',
+	title: 'Total',
+	hint: 'held by this function and all that it called',
+	value: (r) => r.total,
+	text: (r, p) => format(r.total, p.unit),
+	share: (r, p) => r.total / (p.total || 1),
 };
 
 const SINGLE: readonly Column[] = [SELF, TOTAL];
 
 /** A side's share of its own total, in a normalised comparison; else the value. */
-const scaled = (value: number, whole: number, p: TableProps) => (p.mode === 'normalised' ? value / (whole || 1) : value);
-const written = (value: number, p: TableProps) => (p.mode === 'normalised' ? percent(value, 1) : format(value, p.unit));
-const change = (r: Row, p: TableProps) => scaled(r.total, p.total, p) - scaled(r.totalBefore, p.totalBefore, p);
-const changeSelf = (r: Row, p: TableProps) => scaled(r.self, p.total, p) - scaled(r.selfBefore, p.totalBefore, p);
+const scaled = (value: number, whole: number, p: TableProps) =>
+	p.mode === 'normalised' ? value / (whole || 1) : value;
+const written = (value: number, p: TableProps) =>
+	p.mode === 'normalised' ? percent(value, 1) : format(value, p.unit);
+const change = (r: Row, p: TableProps) =>
+	scaled(r.total, p.total, p) - scaled(r.totalBefore, p.totalBefore, p);
+const changeSelf = (r: Row, p: TableProps) =>
+	scaled(r.self, p.total, p) - scaled(r.selfBefore, p.totalBefore, p);
 const signed = (value: number, p: TableProps) =>
-	p.mode === 'normalised' ? `${value > 0 ? '+' : value < 0 ? '−' : ''}${percent(Math.abs(value), 1)}` : formatChange(value, p.unit);
+	p.mode === 'normalised'
+		? `${value > 0 ? '+' : value < 0 ? '−' : ''}${percent(Math.abs(value), 1)}`
+		: formatChange(value, p.unit);
 
 function relative(r: Row, p: TableProps): number {
 	const before = scaled(r.totalBefore, p.totalBefore, p);
@@ -66,16 +80,44 @@ function relativeText(r: Row, p: TableProps): string {
 }
 
 const DIFF: readonly Column[] = [
-	{ key: 'before', title: 'Before', hint: 'total of the baseline',
-		value: (r) => r.totalBefore, text: (r, p) => written(scaled(r.totalBefore, p.totalBefore, p), p) },
-	{ key: 'now', title: 'Now', hint: 'total of the comparison',
-		value: (r) => r.total, text: (r, p) => written(scaled(r.total, p.total, p), p) },
-	{ key: 'change', title: 'Change', hint: 'of the total: now less before',
-		value: change, text: (r, p) => signed(change(r, p), p), rank: (r, p) => Math.abs(change(r, p)) },
-	{ key: 'relative', title: 'Change %', hint: 'relative to before',
-		value: relative, text: relativeText, rank: (r, p) => Math.abs(relative(r, p)) },
-	{ key: 'selfChange', title: 'Self change', hint: 'of what the function holds itself',
-		value: changeSelf, text: (r, p) => signed(changeSelf(r, p), p), rank: (r, p) => Math.abs(changeSelf(r, p)) },
+	{
+		key: 'before',
+		title: 'Before',
+		hint: 'total of the baseline',
+		value: (r) => r.totalBefore,
+		text: (r, p) => written(scaled(r.totalBefore, p.totalBefore, p), p),
+	},
+	{
+		key: 'now',
+		title: 'Now',
+		hint: 'total of the comparison',
+		value: (r) => r.total,
+		text: (r, p) => written(scaled(r.total, p.total, p), p),
+	},
+	{
+		key: 'change',
+		title: 'Change',
+		hint: 'of the total: now less before',
+		value: change,
+		text: (r, p) => signed(change(r, p), p),
+		rank: (r, p) => Math.abs(change(r, p)),
+	},
+	{
+		key: 'relative',
+		title: 'Change %',
+		hint: 'relative to before',
+		value: relative,
+		text: relativeText,
+		rank: (r, p) => Math.abs(relative(r, p)),
+	},
+	{
+		key: 'selfChange',
+		title: 'Self change',
+		hint: 'of what the function holds itself',
+		value: changeSelf,
+		text: (r, p) => signed(changeSelf(r, p), p),
+		rank: (r, p) => Math.abs(changeSelf(r, p)),
+	},
 ];
 
 export function TopTable(props: TableProps) {
@@ -83,21 +125,43 @@ export function TopTable(props: TableProps) {
 	const [sort, setSort] = useState<{ key: string; down: 'down' | 'up' }>({ key: '', down: 'down' });
 	const [more, setMore] = useState(FIRST_ROWS);
 	const key = sort.key || (props.mode === 'single' ? 'self' : 'change');
-	const rows = useMemo(() => sorted(props, columns, key, sort.down), [props.rows, props.mode, props.hits, key, sort.down]);
-	const pick = (column: string) => setSort({ key: column, down: key === column && sort.down === 'down' ? 'up' : 'down' });
-	const state = (column: string) => (key !== column ? 'none' : sort.down === 'down' ? 'descending' : 'ascending');
+	const rows = useMemo(
+		() => sorted(props, columns, key, sort.down),
+		[props.rows, props.mode, props.hits, key, sort.down],
+	);
+	const pick = (column: string) =>
+		setSort({ key: column, down: key === column && sort.down === 'down' ? 'up' : 'down' });
+	const state = (column: string) =>
+		key !== column ? 'none' : sort.down === 'down' ? 'descending' : 'ascending';
 	return (
 		<div class="top-table" tabIndex={0} role="region" aria-label="Functions">
 			<table>
 				<thead>
 					<tr>
-						<Head title="Function" hint="by name" state={state('name')} onPick={() => pick('name')} />
-						{columns.map((c) => <Head key={c.key} title={c.title} hint={c.hint} state={state(c.key)} onPick={() => pick(c.key)} />)}
-						<th class="slim"><span class="hidden">Sandwich</span></th>
+						<Head
+							title="Function"
+							hint="by name"
+							state={state('name')}
+							onPick={() => pick('name')}
+						/>
+						{columns.map((c) => (
+							<Head
+								key={c.key}
+								title={c.title}
+								hint={c.hint}
+								state={state(c.key)}
+								onPick={() => pick(c.key)}
+							/>
+						))}
+						<th class="slim">
+							<span class="hidden">Sandwich</span>
+						</th>
 					</tr>
 				</thead>
 				<tbody onMouseLeave={() => props.onHover(-1)}>
-					{rows.slice(0, more).map((row) => <RowLine key={row.name} row={row} columns={columns} p={props} />)}
+					{rows.slice(0, more).map((row) => (
+						<RowLine key={row.name} row={row} columns={columns} p={props} />
+					))}
 				</tbody>
 			</table>
 			{rows.length === 0 && <p class="quiet pad">No function here.</p>}
@@ -113,7 +177,8 @@ export function TopTable(props: TableProps) {
 function sorted(p: TableProps, columns: readonly Column[], key: string, down: 'down' | 'up'): Row[] {
 	const shown = p.rows.filter((row) => !p.hits || p.hits[row.name]);
 	const name = (row: Row) => p.frames.names[row.name] ?? '';
-	if (key === 'name') return shown.sort((a, b) => (name(a) < name(b) ? -1 : 1) * (down === 'down' ? 1 : -1));
+	if (key === 'name')
+		return shown.sort((a, b) => (name(a) < name(b) ? -1 : 1) * (down === 'down' ? 1 : -1));
 	const column = columns.find((c) => c.key === key) ?? columns[0]!;
 	const rank = column.rank ?? column.value;
 	const values = new Map(shown.map((row) => [row, rank(row, p)]));
@@ -124,11 +189,19 @@ function sorted(p: TableProps, columns: readonly Column[], key: string, down: 'd
 	});
 }
 
-function Head(p: { title: string; hint: string; state: 'none' | 'ascending' | 'descending'; onPick: () => void }) {
+function Head(p: {
+	title: string;
+	hint: string;
+	state: 'none' | 'ascending' | 'descending';
+	onPick: () => void;
+}) {
 	return (
 		<th aria-sort={p.state} scope="col">
 			<button type="button" class="plain sort" title={p.hint} onClick={p.onPick}>
-				{p.title}<span aria-hidden="true" class="arrow">{p.state === 'descending' ? '▾' : p.state === 'ascending' ? '▴' : ''}</span>
+				{p.title}
+				<span aria-hidden="true" class="arrow">
+					{p.state === 'descending' ? '▾' : p.state === 'ascending' ? '▴' : ''}
+				</span>
 			</button>
 		</th>
 	);
@@ -142,27 +215,47 @@ function RowLine({ row, columns, p }: { row: Row; columns: readonly Column[]; p:
 		<tr class={row.name === p.hoverName ? 'hover' : ''} onMouseEnter={() => p.onHover(row.name)}>
 			<th scope="row">
 				<div class="function">
-					<span class="swatch" style={{ background: p.color(row.name) }} title={KIND_TITLES[p.frames.kinds[row.name] ?? 'other']} />
-					<button type="button" class="plain name" title={`${shortened(name, 1000)}\nClick: search it`} onClick={() => p.onPick(row.name)}>
+					<span
+						class="swatch"
+						style={{ background: p.color(row.name) }}
+						title={KIND_TITLES[p.frames.kinds[row.name] ?? 'other']}
+					/>
+					<button
+						type="button"
+						class="plain name"
+						title={`${shortened(name, 1000)}\nClick: search it`}
+						onClick={() => p.onPick(row.name)}>
 						<bdi>{shortened(name)}</bdi>
 					</button>
 				</div>
 				{place && (
-					<button type="button" class="plain place" title={`Copy ${shortened(place, 300)}`} onClick={() => copy(place, 'the place')}>
+					<button
+						type="button"
+						class="plain place"
+						title={`Copy ${shortened(place, 300)}`}
+						onClick={() => copy(place, 'the place')}>
 						{shortPlace(place)}
 					</button>
 				)}
 			</th>
 			{columns.map((c) => (
 				<td key={c.key} title={titleOf(c, row, p)} class={c.rank ? signClass(c.value(row, p)) : ''}>
-					{c.share && <span class="bar" style={{ width: `${Math.min(100, c.share(row, p) * 100)}%` }} />}
+					{c.share && (
+						<span class="bar" style={{ width: `${Math.min(100, c.share(row, p) * 100)}%` }} />
+					)}
 					<span class="num">{c.text(row, p)}</span>
 					{c.share && <span class="share">{percent(c.share(row, p), 1)}</span>}
 				</td>
 			))}
 			<td class="slim">
-				<button type="button" class="plain icon" aria-label={`Sandwich view of ${visible(name).slice(0, 80)}`} title="Callers and callees"
-					onClick={() => p.onSandwich(row.name)}><Icon name="sandwich" /></button>
+				<button
+					type="button"
+					class="plain icon"
+					aria-label={`Sandwich view of ${visible(name).slice(0, 80)}`}
+					title="Callers and callees"
+					onClick={() => p.onSandwich(row.name)}>
+					<Icon name="sandwich" />
+				</button>
 			</td>
 		</tr>
 	);

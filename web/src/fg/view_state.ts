@@ -47,8 +47,17 @@ export function readViewState(params: Params, defaults: Defaults): ViewState {
 }
 
 const NAMES: Record<keyof ViewState, string> = {
-	view: 'view', search: 'search', focus: 'focus', sandwich: 'sandwich', direction: 'dir', scheme: 'color',
-	groups: 'groups', frames: 'frames', hidden: 'hide', palette: 'palette', weighing: 'width',
+	view: 'view',
+	search: 'search',
+	focus: 'focus',
+	sandwich: 'sandwich',
+	direction: 'dir',
+	scheme: 'color',
+	groups: 'groups',
+	frames: 'frames',
+	hidden: 'hide',
+	palette: 'palette',
+	weighing: 'width',
 };
 
 /** Only what differs from the defaults is written. */

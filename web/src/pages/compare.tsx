@@ -19,8 +19,12 @@ export function ComparePage({ params }: { params: Params }) {
 	return (
 		<main class="page">
 			<PageHead title="Compare">
-				<button type="button" onClick={timed.again}>Ask again</button>
-				<a class="button" href={linkTo('diff', params)}>As one diff</a>
+				<button type="button" onClick={timed.again}>
+					Ask again
+				</button>
+				<a class="button" href={linkTo('diff', params)}>
+					As one diff
+				</a>
 			</PageHead>
 			<div class="sides">
 				<Side side="left" title="Before" seen={left} params={params} timed={timed} />
@@ -30,7 +34,19 @@ export function ComparePage({ params }: { params: Params }) {
 	);
 }
 
-function Side({ side, title, seen, params, timed }: { side: SideName; title: string; seen: Seen; params: Params; timed: Timed }) {
+function Side({
+	side,
+	title,
+	seen,
+	params,
+	timed,
+}: {
+	side: SideName;
+	title: string;
+	seen: Seen;
+	params: Params;
+	timed: Timed;
+}) {
 	const { now } = timed;
 	const span = { from: readTime(seen.from, now) ?? now - 3600e3, until: readTime(seen.until, now) ?? now };
 	const moment: Moment = { query: seen.query, span, at: seen.at ? readTime(seen.at, now) : null, params };
@@ -39,14 +55,27 @@ function Side({ side, title, seen, params, timed }: { side: SideName; title: str
 	return (
 		<div class="side-column">
 			<SideForm side={side} title={title} seen={seen} span={timed.span} now={now} />
-			{!ready && <Empty title="Which query?"><p>Write one above, or mark a view as baseline.</p></Empty>}
+			{!ready && (
+				<Empty title="Which query?">
+					<p>Write one above, or mark a view as baseline.</p>
+				</Empty>
+			)}
 			<Failure asked={asked} what={title} />
 			{ready && !asked.data && <Waiting asked={asked} what={title} />}
 			{asked.data && (
 				<div class="card">
-					<FlameView graph={asked.data} title={`${title}: ${seen.query}`} loading={asked.loading} canLimit="yes" source={sourceOf(moment)}
-						askSandwich={askSandwichOf(moment)} defaults={defaultsFor(seen.query)}>
-						<p class="moment"><strong>{format(asked.data.total, asked.data.unit)}</strong> <span class="quiet">{describeSide(seen, now)}</span></p>
+					<FlameView
+						graph={asked.data}
+						title={`${title}: ${seen.query}`}
+						loading={asked.loading}
+						canLimit="yes"
+						source={sourceOf(moment)}
+						askSandwich={askSandwichOf(moment)}
+						defaults={defaultsFor(seen.query)}>
+						<p class="moment">
+							<strong>{format(asked.data.total, asked.data.unit)}</strong>{' '}
+							<span class="quiet">{describeSide(seen, now)}</span>
+						</p>
 					</FlameView>
 				</div>
 			)}

@@ -16,7 +16,13 @@ import { GpuDetail } from './gpu_detail';
 import { ProcessTable } from './gpu_processes';
 
 const BY: Readonly<Record<string, string>> = {
-	process: 'process', service_name: 'service', k8s_podName: 'pod', k8s_namespace: 'namespace', gpu: 'GPU', cuda_class: 'memory class' };
+	process: 'process',
+	service_name: 'service',
+	k8s_podName: 'pod',
+	k8s_namespace: 'namespace',
+	gpu: 'GPU',
+	cuda_class: 'memory class',
+};
 const SERIES = 9;
 
 export function GpuPage({ params }: { params: Params }) {
@@ -26,21 +32,57 @@ export function GpuPage({ params }: { params: Params }) {
 	const classes = readClassSet(params.class);
 	const selector = params.selector ?? '';
 	const asked = { from, until, selector: withClasses(selector, classes) };
-	const timeline = useAnswer(JSON.stringify({ ...asked, by }), (signal) => askTimeline({ ...asked, by, top: SERIES }, signal));
+	const timeline = useAnswer(JSON.stringify({ ...asked, by }), (signal) =>
+		askTimeline({ ...asked, by, top: SERIES }, signal),
+	);
 	const at = params.at ? Number(params.at) : timeline.data && newest(timeline.data, until);
-	const processes = useAnswer(at === null ? null : JSON.stringify({ ...asked, at }), (signal) => askProcesses({ ...asked, at, limit: 500 }, signal));
+	const processes = useAnswer(at === null ? null : JSON.stringify({ ...asked, at }), (signal) =>
+		askProcesses({ ...asked, at, limit: 500 }, signal),
+	);
 	const chosen = processById(processes.data?.processes ?? [], params.process);
 	const query = liveQuery(withProcess(selector, chosen), classes);
-	const nothing = timeline.data !== null && timeline.data.total.every((v) => v === null) && processes.data?.processes.length === 0 && !timeline.loading;
+	const nothing =
+		timeline.data !== null &&
+		timeline.data.total.every((v) => v === null) &&
+		processes.data?.processes.length === 0 &&
+		!timeline.loading;
 	return (
 		<main class="page">
-			<PageHead title="GPU memory" timed={timed} clears={['at', 'cfrom', 'cuntil', 'peak']}
+			<PageHead
+				title="GPU memory"
+				timed={timed}
+				clears={['at', 'cfrom', 'cuntil', 'peak']}
 				seen={at === null ? null : { query, ...asRange(timed.span), at: String(at) }}>
-				<MenuButton label="Lines by" entries={Object.entries(BY).map(([key, title]) =>
-					({ title: `by ${title}`, checked: by === key, act: () => change({ by: key === 'process' ? null : key }) }))}>by {BY[by]} ▾</MenuButton>
-				<MenuButton label="Memory classes" entries={Object.entries(CLASS_TITLES).map(([key, title]) =>
-					({ title, checked: classes === key, act: () => change({ class: key === 'device' ? null : key }) }))}>{CLASS_TITLES[classes]} ▾</MenuButton>
-				{selector && <span class="chip"><bdi>{shortened(selector, 80)}</bdi><button type="button" class="plain" aria-label="Without this selector" onClick={() => change({ selector: null, process: null })}>✕</button></span>}
+				<MenuButton
+					label="Lines by"
+					entries={Object.entries(BY).map(([key, title]) => ({
+						title: `by ${title}`,
+						checked: by === key,
+						act: () => change({ by: key === 'process' ? null : key }),
+					}))}>
+					by {BY[by]} ▾
+				</MenuButton>
+				<MenuButton
+					label="Memory classes"
+					entries={Object.entries(CLASS_TITLES).map(([key, title]) => ({
+						title,
+						checked: classes === key,
+						act: () => change({ class: key === 'device' ? null : key }),
+					}))}>
+					{CLASS_TITLES[classes]} ▾
+				</MenuButton>
+				{selector && (
+					<span class="chip">
+						<bdi>{shortened(selector, 80)}</bdi>
+						<button
+							type="button"
+							class="plain"
+							aria-label="Without this selector"
+							onClick={() => change({ selector: null, process: null })}>
+							✕
+						</button>
+					</span>
+				)}
 			</PageHead>
 			<Failure asked={timeline} what="the timeline" />
 			{!timeline.data && <Waiting asked={timeline} what="GPU memory" />}
@@ -49,8 +91,24 @@ export function GpuPage({ params }: { params: Params }) {
 				<>
 					<GpuTimeline params={params} data={timeline.data} at={at} stale={timeline.loading} />
 					<Failure asked={processes} what="the processes" />
-					{processes.data && <ProcessTable data={processes.data} chosen={chosen} span={timed.span} stale={processes.loading} />}
-					{at !== null && <GpuDetail at={at} params={params} query={query} selector={withClasses(withProcess(selector, chosen), classes)} chosen={chosen} span={timed.span} />}
+					{processes.data && (
+						<ProcessTable
+							data={processes.data}
+							chosen={chosen}
+							span={timed.span}
+							stale={processes.loading}
+						/>
+					)}
+					{at !== null && (
+						<GpuDetail
+							at={at}
+							params={params}
+							query={query}
+							selector={withClasses(withProcess(selector, chosen), classes)}
+							chosen={chosen}
+							span={timed.span}
+						/>
+					)}
 				</>
 			)}
 		</main>
@@ -82,21 +140,48 @@ interface GpuTimelineProps {
 
 function GpuTimeline({ params, data, at, stale }: GpuTimelineProps) {
 	const { times, lines, marks } = useMemo(() => linesOf(data), [data]);
-	const pins = ['A', 'B'].flatMap((name) => (params[`pin${name}`] ? [{ name, t: Number(params[`pin${name}`]) }] : []));
+	const pins = ['A', 'B'].flatMap((name) =>
+		params[`pin${name}`] ? [{ name, t: Number(params[`pin${name}`]) }] : [],
+	);
 	const stacked = params.lines === 'lines' ? 'lines' : 'stacked';
 	return (
 		<div class={`card${stale ? ' stale' : ''}`}>
 			<div class="line-head">
 				<ul class="legend" aria-label="Lines">
-					{lines.map((line) => <li key={line.label}><span class="swatch" style={{ background: line.color }} /><bdi>{shortened(line.label, 48)}</bdi></li>)}
+					{lines.map((line) => (
+						<li key={line.label}>
+							<span class="swatch" style={{ background: line.color }} />
+							<bdi>{shortened(line.label, 48)}</bdi>
+						</li>
+					))}
 				</ul>
-				<button type="button" class="plain link" onClick={() => change({ lines: stacked === 'stacked' ? 'lines' : null })}>{stacked === 'stacked' ? 'as lines' : 'stacked'}</button>
+				<button
+					type="button"
+					class="plain link"
+					onClick={() => change({ lines: stacked === 'stacked' ? 'lines' : null })}>
+					{stacked === 'stacked' ? 'as lines' : 'stacked'}
+				</button>
 			</div>
-			<Timeline title="GPU memory over time" times={times} lines={lines} unit="bytes" height={210} stacked={stacked} marks={marks} pins={pins}
-				at={params.cfrom ? null : at} span={params.cfrom ? { from: Number(params.cfrom), until: Number(params.cuntil) } : null}
+			<Timeline
+				title="GPU memory over time"
+				times={times}
+				lines={lines}
+				unit="bytes"
+				height={210}
+				stacked={stacked}
+				marks={marks}
+				pins={pins}
+				at={params.cfrom ? null : at}
+				span={params.cfrom ? { from: Number(params.cfrom), until: Number(params.cuntil) } : null}
 				onMoment={(t) => change({ at: String(t), cfrom: null, cuntil: null, peak: null })}
-				onRange={(from, to) => change({ cfrom: String(from), cuntil: String(to), at: null, peak: null })} />
-			<p class="quiet small">Click: what was live at that moment. Drag: what changed in that time. ▲ out of memory · ◆ peak · ▸ start · ◂ exit</p>
+				onRange={(from, to) =>
+					change({ cfrom: String(from), cuntil: String(to), at: null, peak: null })
+				}
+			/>
+			<p class="quiet small">
+				Click: what was live at that moment. Drag: what changed in that time. ▲ out of memory · ◆ peak
+				· ▸ start · ◂ exit
+			</p>
 		</div>
 	);
 }
@@ -105,10 +190,20 @@ function linesOf(data: GpuTimelineProps['data']): { times: number[]; lines: Line
 	const times = data.total.map((_, i) => data.start_ms + i * data.step_ms);
 	const numbers = (values: readonly (number | string | null)[]) => values.map((v) => num(v));
 	const lines: Line[] = data.series.map((s, i) => ({
-		label: labelOf(s.key, s.labels), color: LINE_COLORS[i % LINE_COLORS.length]!, values: numbers(s.values) }));
-	if (data.other.some((v) => num(v))) lines.push({ label: 'others', color: OTHER_COLOR, values: numbers(data.other) });
+		label: labelOf(s.key, s.labels),
+		color: LINE_COLORS[i % LINE_COLORS.length]!,
+		values: numbers(s.values),
+	}));
+	if (data.other.some((v) => num(v)))
+		lines.push({ label: 'others', color: OTHER_COLOR, values: numbers(data.other) });
 	const capacity = num(data.capacity_bytes);
-	if (capacity !== null) lines.push({ label: 'capacity', color: OTHER_COLOR, dash: [6, 4], values: times.map(() => capacity) });
+	if (capacity !== null)
+		lines.push({
+			label: 'capacity',
+			color: OTHER_COLOR,
+			dash: [6, 4],
+			values: times.map(() => capacity),
+		});
 	const marks = data.markers.map((m) => ({ t: m.t_ms, kind: m.kind, title: m.process }));
 	return { times, lines, marks };
 }
@@ -127,8 +222,17 @@ function NoGpu({ params }: { params: Params }) {
 	const range = rangeOf(params);
 	return (
 		<Empty title="No GPU memory in this time">
-			<p>Nobody told of any from <code>{range.from}</code> to <code>{range.until}</code>.</p>
-			<p><button type="button" class="primary" onClick={() => change({ from: 'now-24h', until: 'now', at: null, process: null })}>Look at the last {spanText(86400e3)}</button></p>
+			<p>
+				Nobody told of any from <code>{range.from}</code> to <code>{range.until}</code>.
+			</p>
+			<p>
+				<button
+					type="button"
+					class="primary"
+					onClick={() => change({ from: 'now-24h', until: 'now', at: null, process: null })}>
+					Look at the last {spanText(86400e3)}
+				</button>
+			</p>
 			<FirstSteps />
 		</Empty>
 	);

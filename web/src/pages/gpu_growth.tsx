@@ -20,19 +20,49 @@ export function GrowthTable({ selector, process, span }: { selector: string; pro
 		<>
 			<Failure asked={asked} what="growth" />
 			{!asked.data && <Waiting asked={asked} what="growth" />}
-			{asked.data && stacks.length === 0 && <p class="quiet pad">No stack held anything in this time.</p>}
+			{asked.data && stacks.length === 0 && (
+				<p class="quiet pad">No stack held anything in this time.</p>
+			)}
 			{stacks.length > 0 && (
 				<div class={`table-card${asked.loading ? ' stale' : ''}`}>
 					<table class="list growth">
 						<thead>
 							<tr>
-								<th scope="col">Stack, the innermost function first</th><th scope="col" class="r">At the start</th><th scope="col" class="r">At the end</th><th scope="col" class="r">Growth</th>
-								{FLOORS.map((f) => <th scope="col" class="r" key={f} title={`the least that was live in the last ${f}`}>least in {f}</th>)}
+								<th scope="col">Stack, the innermost function first</th>
+								<th scope="col" class="r">
+									At the start
+								</th>
+								<th scope="col" class="r">
+									At the end
+								</th>
+								<th scope="col" class="r">
+									Growth
+								</th>
+								{FLOORS.map((f) => (
+									<th
+										scope="col"
+										class="r"
+										key={f}
+										title={`the least that was live in the last ${f}`}>
+										least in {f}
+									</th>
+								))}
 							</tr>
 						</thead>
-						<tbody>{stacks.map((s, i) => <GrowthRow key={i} row={s} />)}</tbody>
+						<tbody>
+							{stacks.map((s, i) => (
+								<GrowthRow key={i} row={s} />
+							))}
+						</tbody>
 					</table>
-					{stacks.length === limit && <button type="button" class="plain pad" onClick={() => setLimit(Math.min(1000, limit * 4))}>Show more stacks</button>}
+					{stacks.length === limit && (
+						<button
+							type="button"
+							class="plain pad"
+							onClick={() => setLimit(Math.min(1000, limit * 4))}>
+							Show more stacks
+						</button>
+					)}
 				</div>
 			)}
 		</>
@@ -43,13 +73,22 @@ function GrowthRow({ row }: { row: Growth }) {
 	const growth = num(row.growth_bytes);
 	const cell = (value: Wide | null | undefined) => {
 		const n = num(value);
-		return <td class="r" title={n === null ? 'not known' : exact(n, 'bytes')}>{n === null ? '–' : format(n, 'bytes')}</td>;
+		return (
+			<td class="r" title={n === null ? 'not known' : exact(n, 'bytes')}>
+				{n === null ? '–' : format(n, 'bytes')}
+			</td>
+		);
 	};
 	return (
 		<tr>
-			<th scope="row"><Stack stack={row.stack} /></th>
-			{cell(row.start_bytes)}{cell(row.end_bytes)}
-			<td class={`r ${growth === null ? '' : growth > 0 ? 'grown' : growth < 0 ? 'shrunk' : ''}`}>{growth === null ? '–' : formatChange(growth, 'bytes')}</td>
+			<th scope="row">
+				<Stack stack={row.stack} />
+			</th>
+			{cell(row.start_bytes)}
+			{cell(row.end_bytes)}
+			<td class={`r ${growth === null ? '' : growth > 0 ? 'grown' : growth < 0 ? 'shrunk' : ''}`}>
+				{growth === null ? '–' : formatChange(growth, 'bytes')}
+			</td>
 			{FLOORS.map((f) => cell(row.floor[f]))}
 		</tr>
 	);
@@ -71,9 +110,30 @@ export function Stack({ stack }: { stack: readonly string[] }) {
 	const hidden = inner.length - shown.length;
 	return (
 		<div class="stack">
-			<ol>{shown.map((name, i) => <li key={i} class={kindOfName(name)}><bdi>{shortened(name, 200)}</bdi></li>)}</ol>
-			<span class="links">{(hidden > 0 || open) && <button type="button" class="plain link small" aria-expanded={open} onClick={() => setOpen(!open)}>{open ? 'shorter' : `all ${inner.length} frames`}</button>}
-				<button type="button" class="plain link small" onClick={() => copyText(inner.join('\n'), 'the stack')}>copy</button></span>
+			<ol>
+				{shown.map((name, i) => (
+					<li key={i} class={kindOfName(name)}>
+						<bdi>{shortened(name, 200)}</bdi>
+					</li>
+				))}
+			</ol>
+			<span class="links">
+				{(hidden > 0 || open) && (
+					<button
+						type="button"
+						class="plain link small"
+						aria-expanded={open}
+						onClick={() => setOpen(!open)}>
+						{open ? 'shorter' : `all ${inner.length} frames`}
+					</button>
+				)}
+				<button
+					type="button"
+					class="plain link small"
+					onClick={() => copyText(inner.join('\n'), 'the stack')}>
+					copy
+				</button>
+			</span>
 		</div>
 	);
 }

@@ -3,7 +3,14 @@ import type { Process } from '../api/gpu';
 import { GPU_LIVE } from '../state/profile_type';
 import { type Matcher, readQuery, valueOf, withValue, writeQuery, writeSelector } from '../state/query_text';
 
-export const CLASS_TITLES = { device: 'device memory', all: 'all classes', managed: 'managed', pinned: 'pinned host', registered: 'registered host', graph: 'graph' } as const;
+export const CLASS_TITLES = {
+	device: 'device memory',
+	all: 'all classes',
+	managed: 'managed',
+	pinned: 'pinned host',
+	registered: 'registered host',
+	graph: 'graph',
+} as const;
 export type ClassSet = keyof typeof CLASS_TITLES;
 
 export function readClassSet(text: string | undefined): ClassSet {
@@ -57,4 +64,5 @@ export function peakQuery(chosen: Process, reason = ''): string {
 	return writeQuery(query);
 }
 
-export const hostOf = (query: string) => valueOf(readQuery(query).query ?? { type: '', matchers: [] }, 'hostname');
+export const hostOf = (query: string) =>
+	valueOf(readQuery(query).query ?? { type: '', matchers: [] }, 'hostname');

@@ -9,7 +9,11 @@ import { writeSelector } from '../state/query_text';
 import type { Span } from '../state/time';
 
 export function selectorOf(labels: Readonly<Record<string, string>>): string {
-	return writeSelector(Object.entries(labels).filter(([, value]) => value !== '').map(([name, value]) => ({ name, operator: '=', value })));
+	return writeSelector(
+		Object.entries(labels)
+			.filter(([, value]) => value !== '')
+			.map(([name, value]) => ({ name, operator: '=', value })),
+	);
 }
 
 export interface Moment {
@@ -22,21 +26,38 @@ export interface Moment {
 /** Parameters of /api/v1/flamegraph. */
 export function flameQuery(m: Moment): Query {
 	const when = m.at === null ? { from: m.span.from, until: m.span.until } : { at: m.at };
-	return { query: m.query, ...when, maxNodes: m.params.maxNodes ?? '8192', instant: m.params.instant,
-		...(m.params.by === 'line' ? { frames: 'line' } : {}) };
+	return {
+		query: m.query,
+		...when,
+		maxNodes: m.params.maxNodes ?? '8192',
+		instant: m.params.instant,
+		...(m.params.by === 'line' ? { frames: 'line' } : {}),
+	};
 }
 
-export const askGraph = (m: Moment) => (signal: AbortSignal): Promise<Graph> => askFlamegraph(flameQuery(m), signal);
+export const askGraph =
+	(m: Moment) =>
+	(signal: AbortSignal): Promise<Graph> =>
+		askFlamegraph(flameQuery(m), signal);
 
-export const askSandwichOf = (m: Moment) => async (name: string, signal: AbortSignal): Promise<ServedSandwich | null> =>
-	(await askFlamegraph({ ...flameQuery(m), sandwich: name }, signal)).sandwich;
+export const askSandwichOf =
+	(m: Moment) =>
+	async (name: string, signal: AbortSignal): Promise<ServedSandwich | null> =>
+		(await askFlamegraph({ ...flameQuery(m), sandwich: name }, signal)).sandwich;
 
 export function sourceOf(m: Moment): Source {
-	return { query: m.query, from: m.span.from, until: m.span.until, at: m.at, route: 'api/v1/flamegraph', parameters: flameQuery(m) };
+	return {
+		query: m.query,
+		from: m.span.from,
+		until: m.span.until,
+		at: m.at,
+		route: 'api/v1/flamegraph',
+		parameters: flameQuery(m),
+	};
 }
 
 export const momentKey = (m: Moment) => JSON.stringify(flameQuery(m));
 
 /** GPU memory is looked at without the interpreter's own frames. */
 export const defaultsFor = (query: string) =>
-	(isGpuType(query) || /cuda_class|gpu\s*[=!]/.test(query) ? GPU : PLAIN);
+	isGpuType(query) || /cuda_class|gpu\s*[=!]/.test(query) ? GPU : PLAIN;

@@ -20,8 +20,12 @@ type Ask<T> = (signal: AbortSignal) => Promise<T>;
 
 /** `ask` is called anew whenever `key` changes; with null for a key nothing is asked. */
 export function useAnswer<T>(key: string | null, ask: Ask<T>): Asked<T> {
-	const [state, setState] = useState<{ data: T | null; error: ApiError | null; busy: boolean; slow: boolean }>(
-		{ data: null, error: null, busy: key !== null, slow: false });
+	const [state, setState] = useState<{
+		data: T | null;
+		error: ApiError | null;
+		busy: boolean;
+		slow: boolean;
+	}>({ data: null, error: null, busy: key !== null, slow: false });
 	const [round, setRound] = useState(0);
 	const latest = useRef(ask);
 	const running = useRef<AbortController | null>(null);
@@ -34,11 +38,16 @@ export function useAnswer<T>(key: string | null, ask: Ask<T>): Asked<T> {
 		const controller = (running.current = new AbortController());
 		setState((old) => ({ ...old, busy: true, slow: false }));
 		const late = setTimeout(() => setState((old) => ({ ...old, slow: old.busy })), SLOW_MS);
-		latest.current(controller.signal).then(
-			(data) => !controller.signal.aborted && setState({ data, error: null, busy: false, slow: false }),
-			(thrown: unknown) => !controller.signal.aborted &&
-				setState((old) => ({ ...old, error: asApiError(thrown), busy: false, slow: false })),
-		).finally(() => clearTimeout(late));
+		latest
+			.current(controller.signal)
+			.then(
+				(data) =>
+					!controller.signal.aborted && setState({ data, error: null, busy: false, slow: false }),
+				(thrown: unknown) =>
+					!controller.signal.aborted &&
+					setState((old) => ({ ...old, error: asApiError(thrown), busy: false, slow: false })),
+			)
+			.finally(() => clearTimeout(late));
 		return () => {
 			clearTimeout(late);
 			controller.abort();
@@ -52,8 +61,12 @@ export function useAnswer<T>(key: string | null, ask: Ask<T>): Asked<T> {
 		again: () => setRound(round + 1),
 		cancel: () => {
 			running.current?.abort();
-			setState((old) => ({ ...old, busy: false, slow: false,
-				error: new ApiError(0, 'cancelled', 'You stopped the question.', '') }));
+			setState((old) => ({
+				...old,
+				busy: false,
+				slow: false,
+				error: new ApiError(0, 'cancelled', 'You stopped the question.', ''),
+			}));
 		},
 	};
 }

@@ -16,7 +16,12 @@ export function readBaseline(): Seen | null {
 	try {
 		const kept = JSON.parse(recall('baseline') || 'null') as Partial<Seen> | null;
 		if (!kept || typeof kept.query !== 'string') return null;
-		return { query: kept.query, from: String(kept.from ?? ''), until: String(kept.until ?? ''), at: String(kept.at ?? '') };
+		return {
+			query: kept.query,
+			from: String(kept.from ?? ''),
+			until: String(kept.until ?? ''),
+			at: String(kept.at ?? ''),
+		};
 	} catch {
 		return null;
 	}
@@ -39,6 +44,11 @@ export function sideOf(params: Params, side: SideName): Seen {
 }
 
 export function sideParams(side: SideName, seen: Seen): Record<string, string> {
-	const all = { [`${side}Query`]: seen.query, [`${side}From`]: seen.from, [`${side}Until`]: seen.until, [`${side}At`]: seen.at };
+	const all = {
+		[`${side}Query`]: seen.query,
+		[`${side}From`]: seen.from,
+		[`${side}Until`]: seen.until,
+		[`${side}At`]: seen.at,
+	};
 	return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ''));
 }

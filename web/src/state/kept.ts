@@ -25,8 +25,11 @@ export function keep(key: string, value: string): void {
 
 export function useKept(key: string, otherwise: string): [string, (value: string) => void] {
 	const [value, setValue] = useState(() => recall(key) || otherwise);
-	return [value, (next) => {
-		keep(key, next);
-		setValue(next);
-	}];
+	return [
+		value,
+		(next) => {
+			keep(key, next);
+			setValue(next);
+		},
+	];
 }

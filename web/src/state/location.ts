@@ -33,8 +33,10 @@ export function readParams(search: string): Params {
 
 /** In the order in which they came; spaces as %20, since a "+" is lost in some chats. */
 export function writeParams(params: Params): string {
-	const parts = Object.entries(params).map(([name, value]) =>
-		`${encodeURIComponent(name)}=${encodeURIComponent(value).replace(/%3A/g, ':').replace(/%2C/g, ',')}`);
+	const parts = Object.entries(params).map(
+		([name, value]) =>
+			`${encodeURIComponent(name)}=${encodeURIComponent(value).replace(/%3A/g, ':').replace(/%2C/g, ',')}`,
+	);
 	return parts.length === 0 ? '' : `?${parts.join('&')}`;
 }
 
@@ -88,9 +90,18 @@ export function usePlace(): Place {
 
 /** Clicks that a browser would follow in this window are followed without loading the page anew. */
 export function followLinks(event: MouseEvent): void {
-	if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+	if (
+		event.defaultPrevented ||
+		event.button !== 0 ||
+		event.metaKey ||
+		event.ctrlKey ||
+		event.shiftKey ||
+		event.altKey
+	)
+		return;
 	const anchor = (event.target as Element | null)?.closest?.('a');
-	if (!anchor || anchor.target || anchor.hasAttribute('download') || anchor.origin !== location.origin) return;
+	if (!anchor || anchor.target || anchor.hasAttribute('download') || anchor.origin !== location.origin)
+		return;
 	const base = baseUrl();
 	if (!anchor.pathname.startsWith(base.pathname)) return;
 	event.preventDefault();

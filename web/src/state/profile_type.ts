@@ -26,10 +26,20 @@ export function isGpuType(type: string): boolean {
 }
 
 const WORDS: Record<string, string> = {
-	inuse_space: 'memory live', alloc_space: 'memory allocated', inuse_objects: 'blocks live', alloc_objects: 'allocations',
-	malloc: 'GPU memory allocated', cpu: 'CPU time', wall: 'wall time', samples: 'samples', goroutine: 'goroutines',
-	peak_space: 'memory at its peak', requested_space: 'memory asked for in vain', failures: 'failed calls',
-	contentions: 'contentions', delay: 'delay',
+	inuse_space: 'memory live',
+	alloc_space: 'memory allocated',
+	inuse_objects: 'blocks live',
+	alloc_objects: 'allocations',
+	malloc: 'GPU memory allocated',
+	cpu: 'CPU time',
+	wall: 'wall time',
+	samples: 'samples',
+	goroutine: 'goroutines',
+	peak_space: 'memory at its peak',
+	requested_space: 'memory asked for in vain',
+	failures: 'failed calls',
+	contentions: 'contentions',
+	delay: 'delay',
 };
 
 export function titleOfType(type: string): string {
@@ -44,6 +54,13 @@ export const GPU_ALLOCATED = 'memory:alloc_space:bytes:space:bytes';
 
 /** What is shown of a service when nobody says: what costs, before what the collector tells beside it. */
 export function firstType(types: readonly string[]): string | undefined {
-	const major = types.filter((type) => !partsOf(type).name.startsWith('gpu_memory') && partsOf(type).unit !== 'count');
-	return major.find((type) => !isLive(type) && partsOf(type).name !== 'memory') ?? major.find(isLive) ?? major[0] ?? types[0];
+	const major = types.filter(
+		(type) => !partsOf(type).name.startsWith('gpu_memory') && partsOf(type).unit !== 'count',
+	);
+	return (
+		major.find((type) => !isLive(type) && partsOf(type).name !== 'memory') ??
+		major.find(isLive) ??
+		major[0] ??
+		types[0]
+	);
 }

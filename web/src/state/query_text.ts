@@ -22,7 +22,8 @@ export interface QueryError {
 	readonly message: string;
 }
 
-export type Reading = { readonly query: Query; readonly error: null } | { readonly query: null; readonly error: QueryError };
+export type Reading =
+	{ readonly query: Query; readonly error: null } | { readonly query: null; readonly error: QueryError };
 
 const NAME = /[\p{L}_][\p{L}\p{N}_.\-/]*/uy;
 const OPERATOR = /=~|!~|!=|=/y;
@@ -102,7 +103,8 @@ class Reader {
 				continue;
 			}
 			const escaped = ESCAPES[this.text[this.at++] ?? ''];
-			if (escaped === undefined) throw new Mistake(this.at - 2, 'this escape is not known: write \\\\ for a backslash');
+			if (escaped === undefined)
+				throw new Mistake(this.at - 2, 'this escape is not known: write \\\\ for a backslash');
 			value += escaped;
 		}
 		throw new Mistake(start, 'this value has no closing quote');
@@ -161,8 +163,12 @@ export function valueOf(query: Query, name: string): string {
 
 /** Matchers of `name` replaced by one; without a value they are gone. */
 export function withValue(query: Query, name: string, value: string, operator: Operator = '='): Query {
-	const at = query.matchers.findIndex((m) => m.name === name && (operator === '=' || m.operator === operator));
-	const others = query.matchers.filter((m, i) => m.name !== name || (operator !== '=' && i !== at && m.value !== value));
+	const at = query.matchers.findIndex(
+		(m) => m.name === name && (operator === '=' || m.operator === operator),
+	);
+	const others = query.matchers.filter(
+		(m, i) => m.name !== name || (operator !== '=' && i !== at && m.value !== value),
+	);
 	const matcher = { name, operator, value };
 	if (value === '' && operator === '=') return { ...query, matchers: others };
 	const matchers = [...others];

@@ -46,5 +46,7 @@ export function moved(span: Span, direction: 1 | -1): Span {
 	return { from: span.from + step, until: span.until + step };
 }
 
-export const asRange = (span: Span): { from: string; until: string } =>
-	({ from: String(Math.round(span.from)), until: String(Math.round(span.until)) });
+export const asRange = (span: Span): { from: string; until: string } => ({
+	from: String(Math.round(span.from)),
+	until: String(Math.round(span.until)),
+});

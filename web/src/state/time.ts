@@ -5,10 +5,7 @@
 const UNITS: Record<string, number> = { s: 1e3, m: 60e3, h: 3600e3, d: 86400e3, w: 7 * 86400e3 };
 const RELATIVE = /^now(?:\s*([-+])\s*((?:\d+(?:\.\d+)?(?:ms|[smhdw]))+))?$/;
 
-export type Range = {
-	readonly from: string;
-	readonly until: string;
-};
+export type Range = { readonly from: string; readonly until: string };
 
 export const PRESETS: readonly [string, string][] = [
 	['now-5m', 'last 5 minutes'],

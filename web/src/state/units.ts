@@ -5,8 +5,21 @@
 const BINARY = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
 const DECIMAL = ['', 'k', 'M', 'G', 'T', 'P', 'E'];
 const TIMES: readonly [number, string][] = [
-	[1, 'ns'], [1e3, 'µs'], [1e6, 'ms'], [1e9, 's'], [60e9, 'min'], [3600e9, 'h'], [86400e9, 'd']];
-const IN_NANOSECONDS: Record<string, number> = { nanoseconds: 1, ns: 1, microseconds: 1e3, milliseconds: 1e6, seconds: 1e9 };
+	[1, 'ns'],
+	[1e3, 'µs'],
+	[1e6, 'ms'],
+	[1e9, 's'],
+	[60e9, 'min'],
+	[3600e9, 'h'],
+	[86400e9, 'd'],
+];
+const IN_NANOSECONDS: Record<string, number> = {
+	nanoseconds: 1,
+	ns: 1,
+	microseconds: 1e3,
+	milliseconds: 1e6,
+	seconds: 1e9,
+};
 
 export type Unit = string;
 

@@ -58,7 +58,30 @@ function decimalStep(least: number): number {
 }
 
 const [S, M, H, D] = [1e3, 60e3, 3600e3, 86400e3];
-const STEPS = [1 * S, 2 * S, 5 * S, 10 * S, 15 * S, 30 * S, M, 2 * M, 5 * M, 10 * M, 15 * M, 30 * M, H, 2 * H, 3 * H, 6 * H, 12 * H, D, 2 * D, 7 * D, 14 * D, 30 * D];
+const STEPS = [
+	1 * S,
+	2 * S,
+	5 * S,
+	10 * S,
+	15 * S,
+	30 * S,
+	M,
+	2 * M,
+	5 * M,
+	10 * M,
+	15 * M,
+	30 * M,
+	H,
+	2 * H,
+	3 * H,
+	6 * H,
+	12 * H,
+	D,
+	2 * D,
+	7 * D,
+	14 * D,
+	30 * D,
+];
 
 export interface TimeTick {
 	readonly t: number;
@@ -70,7 +93,8 @@ export function timeTicks(t0: number, t1: number, most: number): TimeTick[] {
 	const step = STEPS.find((s) => (t1 - t0) / s <= most) ?? STEPS[STEPS.length - 1]!;
 	const offset = new Date(t0).getTimezoneOffset() * M;
 	const ticks: TimeTick[] = [];
-	for (let t = Math.ceil((t0 - offset) / step) * step + offset; t <= t1; t += step) ticks.push({ t, text: tickText(t, step) });
+	for (let t = Math.ceil((t0 - offset) / step) * step + offset; t <= t1; t += step)
+		ticks.push({ t, text: tickText(t, step) });
 	return ticks;
 }
 
@@ -78,7 +102,8 @@ const two = (n: number) => String(n).padStart(2, '0');
 
 function tickText(ms: number, step: number): string {
 	const t = new Date(ms);
-	if (step >= D || (t.getHours() === 0 && t.getMinutes() === 0 && t.getSeconds() === 0)) return `${two(t.getMonth() + 1)}-${two(t.getDate())}`;
+	if (step >= D || (t.getHours() === 0 && t.getMinutes() === 0 && t.getSeconds() === 0))
+		return `${two(t.getMonth() + 1)}-${two(t.getDate())}`;
 	const clock = `${two(t.getHours())}:${two(t.getMinutes())}`;
 	return step < M ? `${clock}:${two(t.getSeconds())}` : clock;
 }

@@ -129,5 +129,9 @@ function drawMark(g: CanvasRenderingContext2D, { plane: p, color }: Picture, mar
 	g.fillStyle = color(mark.kind === 'oom' ? '--bad' : '--quiet');
 	g.textAlign = 'center';
 	g.textBaseline = low ? 'bottom' : 'top';
-	g.fillText(MARK_GLYPHS[mark.kind] ?? '•', xOf(p, mark.t), low ? p.top + p.height : Math.max(0, p.top - 13));
+	g.fillText(
+		MARK_GLYPHS[mark.kind] ?? '•',
+		xOf(p, mark.t),
+		low ? p.top + p.height : Math.max(0, p.top - 13),
+	);
 }

@@ -28,7 +28,13 @@ export function slotAt(text: string, cursor: number): Slot | null {
 	if (quote >= 0) {
 		const label = /([^\s{,=!~]+)\s*(?:=~|!~|!=|=)\s*$/.exec(text.slice(start, quote))?.[1] ?? '';
 		const close = /^(?:[^"\\]|\\.)*/.exec(text.slice(quote + 1))![0].length;
-		return { kind: 'value', label, from: quote + 1, to: quote + 1 + close, typed: text.slice(quote + 1, cursor) };
+		return {
+			kind: 'value',
+			label,
+			from: quote + 1,
+			to: quote + 1 + close,
+			typed: text.slice(quote + 1, cursor),
+		};
 	}
 	const typed = text.slice(start, cursor);
 	if (/[=!~"]/.test(typed)) return null;
@@ -43,7 +49,10 @@ export function completed(text: string, slot: Slot, choice: string): { text: str
 	const after = text.slice(slot.to);
 	if (slot.kind === 'name') {
 		const tail = /^\s*(=|!)/.test(after) ? '' : '=""';
-		return { text: before + choice + tail + after, cursor: before.length + choice.length + (tail ? 2 : 0) };
+		return {
+			text: before + choice + tail + after,
+			cursor: before.length + choice.length + (tail ? 2 : 0),
+		};
 	}
 	if (slot.kind === 'value') {
 		const escaped = choice.replace(/[\\"]/g, '\\$&').replace(/\n/g, '\\n');
@@ -58,6 +67,8 @@ export function completed(text: string, slot: Slot, choice: string): { text: str
 export function matching(choices: readonly string[], typed: string, most: number): string[] {
 	const wanted = typed.toLowerCase();
 	const starts = choices.filter((c) => c.toLowerCase().startsWith(wanted));
-	const inside = choices.filter((c) => !c.toLowerCase().startsWith(wanted) && c.toLowerCase().includes(wanted));
+	const inside = choices.filter(
+		(c) => !c.toLowerCase().startsWith(wanted) && c.toLowerCase().includes(wanted),
+	);
 	return [...starts, ...inside].slice(0, most);
 }

@@ -11,13 +11,23 @@ export function Divider({ value, onChange }: { value: number; onChange: (percent
 		onChange(clamp(((event.clientX - box.left) / box.width) * 100));
 	};
 	return (
-		<div ref={bar} class="divider" role="separator" aria-orientation="vertical" aria-label="Width of the table" tabIndex={0}
-			aria-valuenow={Math.round(value)} aria-valuemin={LEAST} aria-valuemax={MOST}
-			onPointerDown={(e) => bar.current!.setPointerCapture(e.pointerId)} onPointerMove={move}
+		<div
+			ref={bar}
+			class="divider"
+			role="separator"
+			aria-orientation="vertical"
+			aria-label="Width of the table"
+			tabIndex={0}
+			aria-valuenow={Math.round(value)}
+			aria-valuemin={LEAST}
+			aria-valuemax={MOST}
+			onPointerDown={(e) => bar.current!.setPointerCapture(e.pointerId)}
+			onPointerMove={move}
 			onKeyDown={(e) => {
 				if (e.key === 'ArrowLeft') onChange(clamp(value - STEP));
 				if (e.key === 'ArrowRight') onChange(clamp(value + STEP));
-			}} />
+			}}
+		/>
 	);
 }
 

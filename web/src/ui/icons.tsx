@@ -20,8 +20,17 @@ export type IconName = keyof typeof PATHS;
 
 export function Icon({ name }: { name: IconName }) {
 	return (
-		<svg class="glyph" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" fill="none"
-			stroke="currentColor" stroke-width="1.5" stroke-linecap="round" stroke-linejoin="round">
+		<svg
+			class="glyph"
+			viewBox="0 0 16 16"
+			width="16"
+			height="16"
+			aria-hidden="true"
+			fill="none"
+			stroke="currentColor"
+			stroke-width="1.5"
+			stroke-linecap="round"
+			stroke-linejoin="round">
 			<path d={PATHS[name]} fill={name === 'theme' ? 'currentColor' : 'none'} />
 			{name === 'theme' && <circle cx="8" cy="8" r="6" />}
 		</svg>

@@ -8,7 +8,14 @@ export function useKeys(keys: Keys): void {
 	latest.current = keys;
 	useEffect(() => {
 		const press = (event: KeyboardEvent) => {
-			if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+			if (
+				event.defaultPrevented ||
+				event.ctrlKey ||
+				event.metaKey ||
+				event.altKey ||
+				isTyping(event.target)
+			)
+				return;
 			const act = latest.current[event.key];
 			if (!act) return;
 			event.preventDefault();
@@ -20,5 +27,8 @@ export function useKeys(keys: Keys): void {
 }
 
 function isTyping(target: EventTarget | null): boolean {
-	return target instanceof Element && target.closest('input, textarea, select, [role="menu"], [role="listbox"], dialog') !== null;
+	return (
+		target instanceof Element &&
+		target.closest('input, textarea, select, [role="menu"], [role="listbox"], dialog') !== null
+	);
 }

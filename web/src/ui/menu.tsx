@@ -23,7 +23,10 @@ export function Menu({ label, entries, x, y, onClose }: MenuProps) {
 	const [place, setPlace] = useState({ x, y });
 	useLayoutEffect(() => {
 		const box = list.current!.getBoundingClientRect();
-		setPlace({ x: Math.max(4, Math.min(x, innerWidth - box.width - 8)), y: Math.max(4, Math.min(y, innerHeight - box.height - 8)) });
+		setPlace({
+			x: Math.max(4, Math.min(x, innerWidth - box.width - 8)),
+			y: Math.max(4, Math.min(y, innerHeight - box.height - 8)),
+		});
 	}, [x, y]);
 	useEffect(() => {
 		const before = document.activeElement as HTMLElement | null;
@@ -38,7 +41,12 @@ export function Menu({ label, entries, x, y, onClose }: MenuProps) {
 	const onKey = (event: KeyboardEvent) => {
 		const all = items(list.current);
 		const at = all.indexOf(document.activeElement as HTMLElement);
-		const moves: Record<string, number> = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 };
+		const moves: Record<string, number> = {
+			ArrowDown: at + 1,
+			ArrowUp: at - 1,
+			Home: 0,
+			End: all.length - 1,
+		};
 		const to = moves[event.key];
 		event.stopPropagation();
 		if (to !== undefined) {
@@ -50,13 +58,25 @@ export function Menu({ label, entries, x, y, onClose }: MenuProps) {
 		}
 	};
 	return (
-		<ul class="menu" role="menu" aria-label={label} ref={list} style={{ left: `${place.x}px`, top: `${place.y}px` }} onKeyDown={onKey}>
-			{entries.map((entry, i) => entry === null
-				? <li role="separator" key={i} />
-				: (
+		<ul
+			class="menu"
+			role="menu"
+			aria-label={label}
+			ref={list}
+			style={{ left: `${place.x}px`, top: `${place.y}px` }}
+			onKeyDown={onKey}>
+			{entries.map((entry, i) =>
+				entry === null ? (
+					<li role="separator" key={i} />
+				) : (
 					<li role="none" key={i}>
-						<button type="button" role={entry.checked === undefined ? 'menuitem' : 'menuitemradio'} aria-checked={entry.checked}
-							aria-disabled={entry.off ? 'true' : undefined} title={entry.off ?? ''} tabIndex={-1}
+						<button
+							type="button"
+							role={entry.checked === undefined ? 'menuitem' : 'menuitemradio'}
+							aria-checked={entry.checked}
+							aria-disabled={entry.off ? 'true' : undefined}
+							title={entry.off ?? ''}
+							tabIndex={-1}
 							onClick={() => {
 								if (entry.off) return;
 								onClose();
@@ -66,7 +86,8 @@ export function Menu({ label, entries, x, y, onClose }: MenuProps) {
 							{entry.hint && <kbd>{entry.hint}</kbd>}
 						</button>
 					</li>
-				))}
+				),
+			)}
 		</ul>
 	);
 }
@@ -74,16 +95,28 @@ export function Menu({ label, entries, x, y, onClose }: MenuProps) {
 const items = (list: HTMLUListElement | null) => [...(list?.querySelectorAll<HTMLElement>('button') ?? [])];
 
 /** A button that opens a menu below itself. */
-export function MenuButton(p: { label: string; title?: string; entries: readonly (Entry | null)[]; children: ComponentChildren }) {
+export function MenuButton(p: {
+	label: string;
+	title?: string;
+	entries: readonly (Entry | null)[];
+	children: ComponentChildren;
+}) {
 	const [at, setAt] = useState<{ x: number; y: number } | null>(null);
 	const button = useRef<HTMLButtonElement>(null);
 	return (
 		<>
-			<button type="button" ref={button} aria-haspopup="menu" aria-expanded={at !== null} title={p.title ?? p.label}
+			<button
+				type="button"
+				ref={button}
+				aria-haspopup="menu"
+				aria-expanded={at !== null}
+				title={p.title ?? p.label}
 				onClick={() => {
 					const box = button.current!.getBoundingClientRect();
 					setAt(at ? null : { x: box.left, y: box.bottom + 4 });
-				}}>{p.children}</button>
+				}}>
+				{p.children}
+			</button>
 			{at && <Menu label={p.label} entries={p.entries} x={at.x} y={at.y} onClose={() => setAt(null)} />}
 		</>
 	);

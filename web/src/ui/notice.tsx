@@ -36,8 +36,14 @@ export function NoticeLine() {
 			{notice && (
 				<div class="notice-box">
 					<span>{notice.text}</span>
-					{notice.copy !== undefined && <input ref={box} readOnly value={notice.copy} aria-label="Text to copy" />}
-					{notice.copy !== undefined && <button type="button" onClick={() => setNotice(null)}>Close</button>}
+					{notice.copy !== undefined && (
+						<input ref={box} readOnly value={notice.copy} aria-label="Text to copy" />
+					)}
+					{notice.copy !== undefined && (
+						<button type="button" onClick={() => setNotice(null)}>
+							Close
+						</button>
+					)}
 				</div>
 			)}
 		</div>

@@ -27,16 +27,43 @@ export function PageHead(p: PageHeadProps) {
 			<span class="grow" />
 			{p.timed && <TimePicker timed={p.timed} clears={p.clears} />}
 			{p.seen && <BaselineMenu seen={p.seen} />}
-			<MenuButton label="Link to this view" entries={[
-				{ title: 'Copy link, times fixed', act: () => copyText(fixedLink(place.page, place.params, p.timed), 'a link that shows these very times') },
-				{ title: p.timed && isRelative(rangeOf(place.params)) ? 'Copy link, times relative to now' : 'Copy link as it is',
-					act: () => copyText(new URL(linkTo(place.page, { ...rangeIfTimed(place.params, p.timed), ...place.params }), location.href).href, 'the link') },
-			]}><Icon name="link" /> Link ▾</MenuButton>
+			<MenuButton
+				label="Link to this view"
+				entries={[
+					{
+						title: 'Copy link, times fixed',
+						act: () =>
+							copyText(
+								fixedLink(place.page, place.params, p.timed),
+								'a link that shows these very times',
+							),
+					},
+					{
+						title:
+							p.timed && isRelative(rangeOf(place.params))
+								? 'Copy link, times relative to now'
+								: 'Copy link as it is',
+						act: () =>
+							copyText(
+								new URL(
+									linkTo(place.page, {
+										...rangeIfTimed(place.params, p.timed),
+										...place.params,
+									}),
+									location.href,
+								).href,
+								'the link',
+							),
+					},
+				]}>
+				<Icon name="link" /> Link ▾
+			</MenuButton>
 		</div>
 	);
 }
 
-const rangeIfTimed = (params: Readonly<Record<string, string>>, timed: Timed | undefined) => (timed ? { ...rangeOf(params) } : {});
+const rangeIfTimed = (params: Readonly<Record<string, string>>, timed: Timed | undefined) =>
+	timed ? { ...rangeOf(params) } : {};
 
 function fixedLink(page: string, params: Readonly<Record<string, string>>, timed: Timed | undefined): string {
 	const fixed = timed ? changed(params, { ...asRange(timed.span), refresh: null }) : params;
@@ -46,12 +73,29 @@ function fixedLink(page: string, params: Readonly<Record<string, string>>, timed
 function BaselineMenu({ seen }: { seen: Seen }) {
 	const baseline = readBaseline();
 	return (
-		<MenuButton label="Before and after" entries={[
-			{ title: 'Mark as baseline', act: () => (keepBaseline(seen), say({ text: 'Marked. Change something, then: diff with baseline.' })) },
-			{ title: 'Diff with baseline', off: baseline ? undefined : 'Mark a baseline first',
-				act: () => go('diff', { ...sideParams('left', baseline!), ...sideParams('right', seen) }) },
-			{ title: 'Compare side by side', off: baseline ? undefined : 'Mark a baseline first',
-				act: () => go('compare', { ...sideParams('left', baseline!), ...sideParams('right', seen) }) },
-		]}><Icon name="pin" /> Baseline ▾</MenuButton>
+		<MenuButton
+			label="Before and after"
+			entries={[
+				{
+					title: 'Mark as baseline',
+					act: () => (
+						keepBaseline(seen),
+						say({ text: 'Marked. Change something, then: diff with baseline.' })
+					),
+				},
+				{
+					title: 'Diff with baseline',
+					off: baseline ? undefined : 'Mark a baseline first',
+					act: () => go('diff', { ...sideParams('left', baseline!), ...sideParams('right', seen) }),
+				},
+				{
+					title: 'Compare side by side',
+					off: baseline ? undefined : 'Mark a baseline first',
+					act: () =>
+						go('compare', { ...sideParams('left', baseline!), ...sideParams('right', seen) }),
+				},
+			]}>
+			<Icon name="pin" /> Baseline ▾
+		</MenuButton>
 	);
 }

@@ -60,21 +60,47 @@ export function QueryLine(p: QueryLineProps) {
 	const shown = slot !== null && choices.length > 0;
 	return (
 		<div class="query-line">
-			<input ref={input} class="query-text" value={text} aria-label={p.label} spellcheck={false} autocomplete="off" placeholder={p.placeholder ?? 'TYPE{label="value"}'}
-				role="combobox" aria-expanded={shown} aria-controls={id} aria-autocomplete="list" aria-invalid={reading.error !== null}
-				aria-describedby={reading.error ? `${id}-error` : undefined} aria-activedescendant={shown && chosen >= 0 ? `${id}-${chosen}` : undefined}
-				onInput={(e) => (setText(e.currentTarget.value), setChosen(-1), look())} onClick={look} onFocus={look} onBlur={ask} onKeyDown={onKey}
-				onKeyUp={(e) => (e.key === 'ArrowLeft' || e.key === 'ArrowRight') && look()} />
+			<input
+				ref={input}
+				class="query-text"
+				value={text}
+				aria-label={p.label}
+				spellcheck={false}
+				autocomplete="off"
+				placeholder={p.placeholder ?? 'TYPE{label="value"}'}
+				role="combobox"
+				aria-expanded={shown}
+				aria-controls={id}
+				aria-autocomplete="list"
+				aria-invalid={reading.error !== null}
+				aria-describedby={reading.error ? `${id}-error` : undefined}
+				aria-activedescendant={shown && chosen >= 0 ? `${id}-${chosen}` : undefined}
+				onInput={(e) => (setText(e.currentTarget.value), setChosen(-1), look())}
+				onClick={look}
+				onFocus={look}
+				onBlur={ask}
+				onKeyDown={onKey}
+				onKeyUp={(e) => (e.key === 'ArrowLeft' || e.key === 'ArrowRight') && look()}
+			/>
 			<ul class="choices" id={id} role="listbox" aria-label="Choices" hidden={!shown}>
-				{shown && choices.map((choice, i) => (
-					<li key={choice} id={`${id}-${i}`} role="option" aria-selected={i === chosen}
-						onPointerDown={(e) => (e.preventDefault(), take(choice))}><bdi>{shortened(choice, 160)}</bdi></li>
-				))}
+				{shown &&
+					choices.map((choice, i) => (
+						<li
+							key={choice}
+							id={`${id}-${i}`}
+							role="option"
+							aria-selected={i === chosen}
+							onPointerDown={(e) => (e.preventDefault(), take(choice))}>
+							<bdi>{shortened(choice, 160)}</bdi>
+						</li>
+					))}
 			</ul>
 			{reading.error && (
 				<div class="query-error" id={`${id}-error`} role="alert">
 					<pre aria-hidden="true">{`${text.slice(0, reading.error.at).replace(/[^\t]/g, ' ')}^`}</pre>
-					<span>{reading.error.message} (at character {reading.error.at + 1})</span>
+					<span>
+						{reading.error.message} (at character {reading.error.at + 1})
+					</span>
 				</div>
 			)}
 		</div>
@@ -86,10 +112,12 @@ function useChoices(slot: Slot | null, text: string, span: Span): string[] {
 	const matchers = service && slot?.label !== 'service_name' ? [`{service_name="${service}"}`] : [];
 	const key = slot && `${slot.kind}|${slot.label}|${matchers[0] ?? ''}|${span.from}|${span.until}`;
 	const asked = useAnswer<string[]>(key, (signal) => {
-		if (slot!.kind === 'type') return askProfileTypes(span, signal).then((types) => types.map((t) => t.id));
+		if (slot!.kind === 'type')
+			return askProfileTypes(span, signal).then((types) => types.map((t) => t.id));
 		if (slot!.kind === 'value') return askLabelValues(slot!.label, matchers, span, signal);
 		return askLabelNames(matchers, span, signal).then((names) =>
-			names.filter((name) => !/^__.*__$/.test(name) || name === '__profile_type__'));
+			names.filter((name) => !/^__.*__$/.test(name) || name === '__profile_type__'),
+		);
 	});
 	if (!slot || !asked.data) return [];
 	const found = matching(asked.data, slot.typed, MOST_CHOICES);

@@ -17,7 +17,14 @@ export function Sparkline({ values, title }: { values: readonly (number | null)[
 	});
 	if (run) runs.push(run);
 	return (
-		<svg class="sparkline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} width={WIDTH} height={HEIGHT} role="img" aria-label={title} preserveAspectRatio="none">
+		<svg
+			class="sparkline"
+			viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+			width={WIDTH}
+			height={HEIGHT}
+			role="img"
+			aria-label={title}
+			preserveAspectRatio="none">
 			<path d={runs.join('')} />
 		</svg>
 	);

@@ -13,7 +13,9 @@ export function visible(name: string): string {
 
 /** Cut in the middle, since the ends of a name say most. */
 export function shortened(name: string, longest = LONGEST): string {
-	const text = visible(name.length > longest * 2 ? `${name.slice(0, longest)}…${name.slice(-longest)}` : name);
+	const text = visible(
+		name.length > longest * 2 ? `${name.slice(0, longest)}…${name.slice(-longest)}` : name,
+	);
 	if (text.length <= longest) return text;
 	const side = Math.floor((longest - 1) / 2);
 	return `${text.slice(0, side)}…${text.slice(-side)}`;
