@@ -6,6 +6,7 @@
 #include "base/thread_own.h"
 
 #define LEVEL        1
+#define LEVEL_ONCE   12
 #define MEMBER_MIN   18   /* bytes of the shortest member: head, one empty block, tail */
 #define RATIO_MAX    1032 /* no deflate stream grows by more: 258 bytes for two bits */
 #define FIRST_RATIO  4    /* a guess at what profiles shrink by */
@@ -142,9 +143,8 @@ int gzip_inflate(struct str bytes, size_t limit_bytes, struct arena *arena, stru
 	return 0;
 }
 
-void gzip_deflate(struct str bytes, struct strbuf *out)
+static void deflate(struct libdeflate_compressor *compressor, struct str bytes, struct strbuf *out)
 {
-	struct libdeflate_compressor *compressor = thread_own_get(&compressors);
 	const size_t bound = libdeflate_gzip_compress_bound(compressor, bytes.length);
 	size_t length = 0;
 
@@ -159,4 +159,19 @@ void gzip_deflate(struct str bytes, struct strbuf *out)
 		strbuf_advance(out, length);
 	else
 		(void)strbuf_reserve(out, SIZE_MAX); /* it did not fit: let the buffer know */
+}
+
+void gzip_deflate(struct str bytes, struct strbuf *out)
+{
+	deflate(thread_own_get(&compressors), bytes, out);
+}
+
+void gzip_deflate_once(struct str bytes, struct strbuf *out)
+{
+	struct libdeflate_compressor *compressor = libdeflate_alloc_compressor(LEVEL_ONCE);
+
+	if (!compressor)
+		abort(); /* as base/mem.c: without memory there is no way on */
+	deflate(compressor, bytes, out);
+	libdeflate_free_compressor(compressor);
 }

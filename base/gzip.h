@@ -33,3 +33,6 @@ int gzip_inflate(struct str bytes, size_t limit_bytes, struct arena *arena, stru
 
 /* Appends `bytes` as one gzip member (level 1: answers are made while somebody waits). */
 void gzip_deflate(struct str bytes, struct strbuf *out);
+
+/* The same as small as can be, for what is packed once and sent often. */
+void gzip_deflate_once(struct str bytes, struct strbuf *out);

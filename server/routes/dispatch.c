@@ -16,12 +16,6 @@
 
 #define TEXT_PLAIN "text/plain; charset=utf-8"
 
-/* For a person with a browser, who knows no path yet. */
-#define WELCOME                                                                               \
-	"vramscope stores profiles. Look at them with `vramscope top` or `vramscope query`, " \
-	"or with Grafana: a data source of the type Grafana Pyroscope with this address. "    \
-	"/metrics and /api/v1/rejects say how it fares.\n"
-
 /* ---- refusals ---- */
 
 /* Whether the request is told a grpc-status: a call, or one of a path that is none. */
@@ -49,10 +43,6 @@ static void refuse_path(struct exchange *exchange, struct str path)
 
 	if (grpc_is(&exchange->request)) {
 		grpc_unknown_path(path, response);
-		return;
-	}
-	if (str_equals(path, "/") && str_equals(exchange->request.method, "GET")) {
-		http_response_text(response, 200, TEXT_PLAIN, STR(WELCOME));
 		return;
 	}
 	if (str_starts_with(path, STR("/api/"))) {

@@ -2,8 +2,6 @@
 
 #include <inttypes.h>
 
-#include "base/hash.h"
-
 bool entity_tag_matches(struct str header, struct str tag)
 {
 	struct str rest = str_trim(header);
@@ -22,19 +20,30 @@ bool entity_tag_matches(struct str header, struct str tag)
 	return false;
 }
 
+struct str entity_tag_of(struct hash128 hash, struct arena *arena)
+{
+	return arena_printf(arena, "\"%016" PRIx64 "%016" PRIx64 "\"", hash.high, hash.low);
+}
+
+bool entity_tag_answer(const struct http_request *request, struct http_response *response,
+                       struct str tag)
+{
+	const struct str *asked = http_request_header(request, "If-None-Match");
+
+	if (!tag.data)
+		return false;
+	http_response_header(response, "ETag", tag);
+	if (!asked || !entity_tag_matches(*asked, tag))
+		return false;
+	response->status = 304;
+	strbuf_reset(&response->body);
+	return true;
+}
+
 void entity_tag_apply(const struct http_request *request, struct http_response *response,
                       struct arena *arena)
 {
 	const struct hash128 hash = hash128_str(0, strbuf_view(&response->body));
-	const struct str *asked = http_request_header(request, "If-None-Match");
-	const struct str tag =
-		arena_printf(arena, "\"%016" PRIx64 "%016" PRIx64 "\"", hash.high, hash.low);
 
-	if (!tag.data)
-		return;
-	http_response_header(response, "ETag", tag);
-	if (!asked || !entity_tag_matches(*asked, tag))
-		return;
-	response->status = 304;
-	strbuf_reset(&response->body);
+	(void)entity_tag_answer(request, response, entity_tag_of(hash, arena));
 }

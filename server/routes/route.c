@@ -8,6 +8,7 @@
 #include "server/routes/handlers.h"
 
 #define LABEL_MAX  96
+#define ROOT_LABEL "root"
 #define SLOT_COUNT 256 /* a power of two, several times the routes */
 
 static struct route table[] = {
@@ -54,6 +55,8 @@ static void make_label(const char *path, char label[static LABEL_MAX])
 	while (length > 0 && label[length - 1] == '_')
 		length--;
 	label[length] = '\0';
+	if (length == 0)
+		memcpy(label, ROOT_LABEL, sizeof(ROOT_LABEL));
 }
 
 static void prepare(void)
@@ -82,6 +85,15 @@ static const struct route *find_exactly(struct str path)
 	return NULL;
 }
 
+/* Whether a path lies below that of a route, or is a folder's without its slash. */
+static bool is_below(const struct route *route, struct str path)
+{
+	const struct str top = str_of(route->path);
+
+	return str_starts_with(path, top) ||
+	       ((route->flags & ROUTE_FOLDER) && str_equal(path, str_first(top, top.length - 1)));
+}
+
 const struct route *route_find(struct str path)
 {
 	const struct route *route;
@@ -91,7 +103,7 @@ const struct route *route_find(struct str path)
 	if (route)
 		return route->flags & ROUTE_BELOW ? NULL : route;
 	for (size_t i = 0; i < ARRAY_LENGTH(table); i++)
-		if ((table[i].flags & ROUTE_BELOW) && str_starts_with(path, str_of(table[i].path)))
+		if ((table[i].flags & (ROUTE_BELOW | ROUTE_FOLDER)) && is_below(&table[i], path))
 			return &table[i];
 	return NULL;
 }

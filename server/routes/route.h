@@ -1,7 +1,7 @@
 /*
  * The table of routes: server/routes/routes.def.
  *
- * Shape    ROUTE(method, path, handler, flags): exact paths, but for ROUTE_BELOW. One list; the dispatcher,
+ * Shape    ROUTE(method, path, handler, flags): exact paths, but for ROUTE_BELOW and ROUTE_FOLDER. One list; the dispatcher,
  *          the handlers' declarations (server/routes/handlers.h) and the metrics' route
  *          labels are made from it. The body of a ROUTE_WRITE may be as large as
  *          -distributor.ingestion-body-limit-mb, of others ROUTE_BODY_MAX. What is
@@ -34,6 +34,8 @@ enum route_flag {
 	ROUTE_BELOW = 1 << 7,
 	/* calls of gRPC and gRPC-Web too, by their content type; so are those of Connect */
 	ROUTE_GRPC = 1 << 8,
+	/* the path ends with '/': it, without that too, and everything below it */
+	ROUTE_FOLDER = 1 << 9,
 };
 
 typedef enum exchange_state (*route_handler)(struct exchange *exchange);

@@ -16,6 +16,7 @@ MAY_INCLUDE = {
     "storage": ["base", "profile"],
     "collector": ["base", "profile"],
     "proto": [],
+    "web": ["base"],
     "api": ["base", "profile", "proto"],
     "server": ["base", "profile", "formats", "storage", "collector", "api", "proto", "web"],
 }

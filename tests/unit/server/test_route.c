@@ -25,11 +25,18 @@ static void every_route_is_found_by_its_path_alone(void **state)
 			continue;
 		}
 		assert_ptr_equal(route_find(str_of(route->path)), route);
+		if (route->flags & ROUTE_FOLDER) {
+			assert_ptr_equal(route_find(str_make(path, length + 1)), route);
+			assert_ptr_equal(route_find(str_make(path, length - 1)), route);
+			continue;
+		}
 		assert_null(route_find(str_make(path, length + 1)));
 		assert_true(route_find(str_make(path, length - 1)) != route);
 	}
 	assert_null(route_find(STR("")));
 	assert_null(route_find(STR("/nope")));
+	assert_null(route_find(STR("/uix")));
+	assert_ptr_equal(route_find(STR("/ui/a/b.js")), route_find(STR("/ui/")));
 	assert_null(route_find(STR("/ready\0")));
 }
 
