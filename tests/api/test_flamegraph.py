@@ -256,5 +256,37 @@ class FlameGraph(unittest.TestCase):
             self.assertEqual(totals, [1, 0])
 
 
+class Top(unittest.TestCase):
+    """`vramscope top --gpu` and the routes of the pages say the same, to the byte: below 1 KiB nothing is rounded."""
+
+    def test_processes_and_stacks_agree(self):
+        now = int(time.time()) // INTERVAL * INTERVAL
+        stacks = {"main;load;cuMemAlloc_v2": 700, "main;step;cuMemAlloc_v2": 211, "main;step;grow;cuMemAlloc_v2": 89}
+        with harness.Server() as server:
+            # ticks of the minutes to come, too: however slow this machine is, the newest one is fresh and says the same
+            for number in range(-4, 21):
+                second = now + number * INTERVAL
+                answer = server.push(SERVER.heap(second, live={stack: (size, 1) for stack, size in stacks.items()}),
+                                     SERVER.heap(second, memory_class="pinned", live={"main;pin": (444, 1)}),
+                                     TRAINER.heap(second, live={"main;train": (1000, 3)}))
+                self.assertEqual(answer.status, 200, answer)
+            code, out, err = harness.vramscope("top", "--gpu", "--url", server.url, "--last", "10m", "--pid", "101", "-n", "100")
+            self.assertEqual(code, 0, err)
+            listed = json.loads(server.get("/api/gpu/processes").body)["processes"]
+            device = '{pid="101",cuda_class!~"pinned|registered|graph"}'
+            graph = json.loads(server.get("/api/v1/flamegraph", {"query": LIVE + device, "at": "now"}).body)
+        lines = out.splitlines()
+        for process in listed:
+            row = next(line.split() for line in lines if process["labels"]["pid"] in line.split())
+            at = row.index(process["labels"]["pid"])
+            self.assertEqual(row[at + 1:at + 3], ["%d" % process["live_bytes"], "B"], out)
+        self.assertEqual({p["labels"]["pid"]: p["live_bytes"] for p in listed}, {"101": sum(stacks.values()), "102": 1000})
+        self.assertEqual(graph["total"], sum(stacks.values()))
+        shown = {line.split("%")[1].strip().replace(" > ", ";"): int(line.split()[0]) for line in lines if " > " in line and "%" in line}
+        self.assertEqual(shown, stacks)
+        flame = {"names": graph["names"], "levels": [{"values": level} for level in graph["levels"]]}
+        self.assertEqual(harness.folded(flame), stacks)
+
+
 if __name__ == "__main__":
     harness.main()
