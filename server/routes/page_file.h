@@ -21,7 +21,10 @@ struct page_file {
 	bool is_packed;
 };
 
-/* A path below the pages' folder. 1: found; 0: there is none; -1. `web_dir` is empty for the program's own. */
+/*
+ * A path below the pages' folder. 1: found; 0: there is none; -1. `web_dir` is empty for
+ * the program's own.
+ */
 int page_file_find(const char *web_dir, struct str path, struct arena *arena, struct page_file *out,
                    struct error *err);
 

@@ -117,9 +117,19 @@ class Pages(unittest.TestCase):
         self.assertNotRegex(self.index, rb"https?://")
 
 
+class Prefixed(harness.Server):
+    """Its routes are below a prefix, /ready too."""
+
+    def _ready(self):
+        try:
+            return self.get("/a&b/ready").status == 200
+        except OSError:
+            return False
+
+
 class Elsewhere(unittest.TestCase):
     def test_below_a_prefix(self):
-        with harness.Server("-server.path-prefix=/a&b/") as server:
+        with Prefixed("-server.path-prefix=/a&b/") as server:
             self.assertEqual(server.get("/a&b/").headers["Location"], "/a&b/ui/")
             self.assertEqual(server.get("/a&b/ui").headers["Location"], "/a&b/ui/")
             self.assertIn(b'<base href="/a&#38;b/ui/">', server.get("/a&b/ui/gpu").body)
