@@ -9,14 +9,13 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/log_kept.h"
 #include "base/strbuf.h"
 
 #define MESSAGE_MAX      2048 /* bytes; the rest is cut */
 #define LINE_MAX_BYTES   ((size_t)32 << 10)
 #define RARELY_PAUSE_NS  (60 * NS_PER_S)
 #define THREAD_NAME_SIZE 16 /* the kernel's limit, NUL included */
-
-static const char *const level_names[] = { "debug", "info", "warn", "error" };
 
 /* Process-wide, as standard error is. */
 static _Atomic int least_level = LOG_INFO;
@@ -116,9 +115,9 @@ static void write_line(enum log_level level, struct str message)
 	format_time(time, sizeof(time));
 	strbuf_init(&line, LINE_MAX_BYTES);
 	if (atomic_load_explicit(&line_format, memory_order_relaxed) == LOG_JSON)
-		add_json(&line, time, level_names[level], message);
+		add_json(&line, time, log_level_name(level), message);
 	else
-		add_logfmt(&line, time, level_names[level], message);
+		add_logfmt(&line, time, log_level_name(level), message);
 	strbuf_add_byte(&line, '\n');
 	for (size_t done = 0; done < line.length;) {
 		const ssize_t written = write(STDERR_FILENO, line.data + done, line.length - done);
@@ -128,6 +127,8 @@ static void write_line(enum log_level level, struct str message)
 		done += (size_t)written;
 	}
 	strbuf_fini(&line);
+	if (level >= LOG_WARN)
+		log_kept_add(level, message);
 }
 
 static size_t format_message(char *text, size_t size, const char *format, va_list args)

@@ -10,6 +10,7 @@
 #include "server/rate_limit.h"
 #include "server/rejects.h"
 #include "server/routes/answer_share.h"
+#include "server/senders.h"
 #include "storage/sqlite_store.h"
 
 static struct limits *limits_new(const struct options *options)
@@ -61,6 +62,12 @@ static int open_store(struct app *app, const struct options *options, struct err
 		&app->store, err);
 }
 
+static void note_retention(struct app *app, const struct options *options)
+{
+	atomic_store(&app->retention_ns, options->storage_retention_ns);
+	atomic_store(&app->max_bytes, (int64_t)options->storage_max_bytes);
+}
+
 int app_open(const struct options *options, struct app **out, struct error *err)
 {
 	struct app *app = mem_zalloc(1, sizeof(*app));
@@ -74,6 +81,9 @@ int app_open(const struct options *options, struct app **out, struct error *err)
 	app->metrics = app_metrics_new(app->registry);
 	app->ingest_rate = rate_limit_new();
 	app->rejects = rejects_new();
+	app->senders = senders_new();
+	recent_count_init(&app->recent_profiles);
+	note_retention(app, options);
 	app->shares = answer_shares_new();
 	if (open_store(app, options, err) < 0) {
 		app_close(app);
@@ -92,6 +102,8 @@ void app_close(struct app *app)
 	store_close(app->store);
 	answer_shares_free(app->shares);
 	rejects_free(app->rejects);
+	senders_free(app->senders);
+	recent_count_fini(&app->recent_profiles);
 	rate_limit_free(app->ingest_rate);
 	app_metrics_free(app->metrics);
 	metrics_free(app->registry);
@@ -116,4 +128,6 @@ void app_reload(struct app *app, const struct options *options)
 	if (sqlite_store_set_retention(app->store, options->storage_retention_ns,
 	                               options->storage_max_bytes, &err) < 0)
 		log_error("setting retention: %s; what was in force stays", err.message);
+	else
+		note_retention(app, options);
 }

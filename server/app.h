@@ -12,12 +12,14 @@
 #include "base/strbuf.h"
 #include "profile/ingest.h"
 #include "profile/profile_type.h"
+#include "server/recent_count.h"
 #include "storage/store.h"
 
 struct answer_shares; /* server/routes/answer_share.h */
 struct options;       /* server/options.h: all values of server/options.def */
 struct rate_limit;    /* server/rate_limit.h */
 struct rejects;       /* server/rejects.h */
+struct senders;       /* server/senders.h */
 struct app_metrics;   /* server/app_metrics.h */
 struct server_gauge;  /* server/app_metrics.h */
 
@@ -46,11 +48,15 @@ struct app {
 	struct store *store;
 	struct budget memory; /* memory.limit */
 	struct metrics *registry;
-	struct app_metrics *metrics;    /* the families by name */
-	struct rate_limit *ingest_rate; /* tenants' buckets for limits.ingestion_rate_bytes */
-	struct rejects *rejects;        /* write requests that were refused */
-	struct answer_shares *shares;   /* read requests under way, for equal ones */
-	enum profile_merge instant;     /* -query.instant */
+	struct app_metrics *metrics;         /* the families by name */
+	struct rate_limit *ingest_rate;      /* tenants' buckets for limits.ingestion_rate_bytes */
+	struct rejects *rejects;             /* write requests that were refused */
+	struct answer_shares *shares;        /* read requests under way, for equal ones */
+	struct senders *senders;             /* who has sent profiles */
+	struct recent_count recent_profiles; /* that were stored */
+	enum profile_merge instant;          /* -query.instant */
+	_Atomic int64_t retention_ns;        /* in force; 0: for ever */
+	_Atomic int64_t max_bytes; /* of the store, as it was asked for; 0: what the disk has */
 	int64_t start_unix_ns;
 	struct limits *_Atomic limits;
 	_Atomic bool stopping; /* not ready any more; answers say Connection: close */

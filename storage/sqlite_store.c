@@ -131,6 +131,7 @@ static const struct store_operations operations = {
 	.settings = sqlite_store_settings,
 	.put_setting = sqlite_store_put_setting,
 	.remove_setting = sqlite_store_remove_setting,
+	.days = sqlite_store_days,
 	.usage = usage,
 	.close = close_store,
 };

@@ -67,6 +67,8 @@ int sqlite_store_remove(struct store *store, const struct store_query *asked,
                         enum store_removal removal, uint64_t *out_profiles, struct error *err);
 int sqlite_store_stats(struct store *store, struct str tenant, struct store_stats *out,
                        struct error *err);
+int sqlite_store_days(struct store *store, struct str tenant, store_day_visitor visit,
+                      void *context, struct error *err);
 int sqlite_store_settings(struct store *store, struct str tenant, store_setting_visitor visit,
                           void *context, struct error *err);
 int sqlite_store_put_setting(struct store *store, struct str tenant, struct store_setting *setting,

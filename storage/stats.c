@@ -1,7 +1,9 @@
 /*
  * The oldest and the newest profile of a tenant: asked of the outermost windows that have
- * any.
+ * any. What each of its days takes on the disk.
  */
+#include "base/clock.h"
+#include "storage/day_files.h"
 #include "storage/query.h"
 #include "storage/sqlite_store_parts.h"
 
@@ -128,5 +130,25 @@ int sqlite_store_stats(struct store *store, struct str tenant, struct store_stat
 		.oldest_unix_ns = oldest.oldest_unix_ns,
 		.newest_unix_ns = newest.newest_unix_ns,
 	};
+	return 0;
+}
+
+int sqlite_store_days(struct store *store, struct str tenant, store_day_visitor visit,
+                      void *context, struct error *err)
+{
+	CLEANUP(day_files_list_fini) struct day_files_list list = { 0 };
+	char folder[TENANT_FOLDER_SIZE];
+
+	tenant_folder_format(tenant, folder);
+	if (day_files_list(sqlite_store_of(store)->folder.path, &list, err) < 0)
+		return -1;
+	for (size_t i = 0; i < list.count; i++) {
+		const struct day_files *day = &list.days[i];
+
+		if (strcmp(day->folder, folder) == 0 &&
+		    visit(context, &(struct store_day){ day->day * NS_PER_DAY, day->bytes }, err) <
+		            0)
+			return -1;
+	}
 	return 0;
 }

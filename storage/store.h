@@ -153,6 +153,13 @@ struct store_setting {
 typedef int (*store_setting_visitor)(void *context, const struct store_setting *setting,
                                      struct error *err);
 
+/* What a UTC day of a tenant takes. */
+struct store_day {
+	int64_t start_unix_ns;
+	uint64_t bytes;
+};
+typedef int (*store_day_visitor)(void *context, const struct store_day *day, struct error *err);
+
 /* What the store costs now, for /metrics. */
 struct store_usage {
 	uint64_t disk_bytes; /* everything: databases, WAL, temporary files */
@@ -200,6 +207,8 @@ struct store_operations {
 	                   struct error *err);
 	int (*remove_setting)(struct store *store, struct str tenant, struct str name,
 	                      struct error *err);
+	int (*days)(struct store *store, struct str tenant, store_day_visitor visit, void *context,
+	            struct error *err);
 	void (*usage)(struct store *store, struct store_usage *out);
 	void (*close)(struct store *store);
 };
@@ -315,6 +324,13 @@ static inline MUST_CHECK int store_remove_setting(struct store *store, struct st
                                                   struct str name, struct error *err)
 {
 	return store->operations->remove_setting(store, tenant, name, err);
+}
+
+/* Days of a tenant that take anything, the oldest first. */
+static inline int store_days(struct store *store, struct str tenant, store_day_visitor visit,
+                             void *context, struct error *err)
+{
+	return store->operations->days(store, tenant, visit, context, err);
 }
 
 static inline void store_usage(struct store *store, struct store_usage *out)

@@ -7,6 +7,9 @@
 #include "server/byte_size.h"
 #include "server/rate_limit.h"
 #include "server/routes/ingestion_metrics.h"
+#include "server/routes/peer_name.h"
+#include "server/routes/route.h"
+#include "server/senders.h"
 
 static void committed(struct store_write *write, const struct error *err);
 
@@ -151,6 +154,25 @@ static void finish(struct ingestion *ingestion, const struct error *err)
 	ingestion_metrics_answered(ingestion);
 }
 
+/* For who asks whether anything arrives. */
+static void note_arrival(const struct ingestion *ingestion)
+{
+	const struct exchange *exchange = ingestion->exchange;
+	const struct str *agent = http_request_header(&exchange->request, "User-Agent");
+	struct app *app = exchange->app;
+	struct peer_name peer;
+
+	peer_name_of(exchange, &peer);
+	recent_count_add(&app->recent_profiles, clock_mono_ns(), ingestion->count);
+	senders_note(app->senders, &(struct sender_note){
+					   .tenant = exchange->tenant,
+					   .address = str_of(peer.address),
+					   .agent = agent ? *agent : STR(""),
+					   .route = exchange->route ? exchange->route->path : "",
+					   .time_unix_ns = clock_unix_ns(),
+				   });
+}
+
 /* Runs on the writer thread; the answer for the good case stands ready. */
 static void committed(struct store_write *write, const struct error *err)
 {
@@ -158,6 +180,8 @@ static void committed(struct store_write *write, const struct error *err)
 	struct exchange *exchange = ingestion->exchange;
 
 	ingestion->is_committed = !err || err->code == ERROR_NONE;
+	if (ingestion->is_committed)
+		note_arrival(ingestion);
 	finish(ingestion, ingestion->is_committed ? NULL : err);
 	exchange_finish(exchange);
 }

@@ -1,7 +1,5 @@
 #include "server/routes/reject_note.h"
 
-#include <netdb.h>
-#include <netinet/in.h>
 #include <stdio.h>
 
 #include "api/error_json.h"
@@ -10,29 +8,21 @@
 #include "server/app.h"
 #include "server/app_metrics.h"
 #include "server/rejects.h"
+#include "server/routes/peer_name.h"
 #include "server/routes/route.h"
 
 #define JSON_ARENA ((size_t)64 << 10) /* an error's text is short */
 
 static void name_sender(const struct exchange *exchange, struct reject *reject)
 {
-	struct sockaddr_storage peer = { 0 };
-	socklen_t length = sizeof(struct sockaddr_in);
-	char address[INET6_ADDRSTRLEN];
-	char port[sizeof("65535")];
 	char text[REJECT_SENDER_MAX];
+	struct peer_name peer;
 
-	memcpy(&peer, exchange->peer, sizeof(exchange->peer));
-	if (peer.ss_family == AF_INET6)
-		length = sizeof(struct sockaddr_in6);
-	if ((peer.ss_family != AF_INET6 && peer.ss_family != AF_INET) ||
-	    getnameinfo((const struct sockaddr *)&peer, length, address, sizeof(address), port,
-	                sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+	peer_name_of(exchange, &peer);
+	if (!peer.address[0])
 		return;
-	if (peer.ss_family == AF_INET6)
-		(void)snprintf(text, sizeof(text), "[%s]:%s", address, port);
-	else
-		(void)snprintf(text, sizeof(text), "%s:%s", address, port);
+	(void)snprintf(text, sizeof(text), peer.is_ipv6 ? "[%s]:%s" : "%s:%s", peer.address,
+	               peer.port);
 	REJECT_SET(reject->sender, str_of(text));
 }
 

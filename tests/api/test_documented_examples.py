@@ -11,7 +11,7 @@ import unittest
 
 import harness
 
-PAGES = ("write.md", "rejects.md", "querier.md", "legacy.md", "status.md", "gpu.md", "flamegraph.md", "delete.md")
+PAGES = ("write.md", "rejects.md", "querier.md", "legacy.md", "status.md", "gpu.md", "flamegraph.md", "services.md", "delete.md")
 
 
 def examples(page):
