@@ -104,11 +104,10 @@ class Forms(WithServer):
         self.assertEqual((answer.status, answer.body), (200, b"ready"))
         self.assertEqual(answer.headers["Content-Type"], "text/plain")
 
-    def test_the_root_says_where_to_go_on(self):
+    def test_the_root_leads_to_the_pages(self):
         answer = self.server.get("/")
-        self.assertEqual(answer.status, 200)
-        self.assertIn("Grafana Pyroscope", answer.text)
-        self.assertEqual(answer.headers["Content-Type"], "text/plain; charset=utf-8")
+        self.assertEqual((answer.status, answer.headers["Location"]), (302, "/ui/"))
+        self.assertIn("<title>vramscope</title>", self.server.get("/ui/").text)
 
     def test_an_unknown_path_is_a_plain_404(self):
         for path in ("/nope", "/ready/", "/READY", "//ready", "/favicon.ico", "/%72eady/x", "/ready%00"):
