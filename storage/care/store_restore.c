@@ -244,20 +244,32 @@ static int bring_back(struct store_restore *restore, const struct backup_file *f
 	return 0;
 }
 
-static int restore_each(struct store_restore *restore, struct error *err)
+/* All that are asked for are there, or nothing is brought back. */
+static int find_windows(struct store_restore *restore, const struct backup_file **files,
+                        struct error *err)
 {
 	for (size_t i = 0; i < restore->options->window_count; i++) {
 		const char *wanted = restore->options->windows[i];
-		const struct backup_file *file = find_window(restore, wanted);
 
-		if (!file)
+		files[i] = find_window(restore, wanted);
+		if (!files[i])
 			return error_set(err, ERROR_NOT_FOUND, "%s has no window %.200s",
 			                 restore->counts->source, wanted);
-		restore->position.all += file->listed.bytes;
+		restore->position.all += files[i]->listed.bytes;
 	}
-	for (size_t i = 0; i < restore->options->window_count; i++)
-		if (bring_back(restore, find_window(restore, restore->options->windows[i]), err) <
-		    0)
+	return 0;
+}
+
+static int restore_each(struct store_restore *restore, struct error *err)
+{
+	const size_t count = restore->options->window_count;
+	CLEANUP(mem_freep)
+	const struct backup_file **files = mem_zalloc(count + 1, sizeof(const void *));
+
+	if (find_windows(restore, files, err) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		if (bring_back(restore, files[i], err) < 0)
 			return -1;
 	return 0;
 }
