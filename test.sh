@@ -5,7 +5,8 @@
 # undefined-behaviour sanitizers, and runs every test that this machine can run: units, fuzz corpora, end-to-end tests,
 # conformance cases and recorded senders. Then formatting and clang-tidy of what changed. The last line has the totals.
 #
-#   --all   also the long and slow tests everywhere, the thread sanitizer, libFuzzer on every target, clang-tidy on everything, the benchmarks
+#   --all   also the long and slow tests everywhere, the thread sanitizer, libFuzzer on every target, clang-tidy on everything, the pages
+#           in a browser, the benchmarks
 #   NAME    only tests whose names match this regular expression, in the debug build
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -16,7 +17,7 @@ only=
 for argument in "$@"; do
 	case $argument in
 	--all) all=yes ;;
-	-h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	-h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
 	-*) echo "test.sh: unknown option $argument" >&2; exit 2 ;;
 	*) only=$argument ;;
 	esac
@@ -103,6 +104,8 @@ if [ $all = yes ]; then
 	build tsan && tests tsan "${sanitized[@]}"
 	say "fuzzing"
 	build fuzz && check fuzzing tests/support/fuzz.sh build/fuzz 120
+	say "pages in a browser"
+	check pages-in-browser tests/support/pages.sh browser
 	say "benchmarks"
 	check benchmarks tests/bench/measure.sh
 	cat "$results/benchmarks.log"

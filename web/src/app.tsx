@@ -66,6 +66,7 @@ export function App() {
 					<View key={place.page} params={place.params} />
 				) : (
 					<main class="page">
+						<h1 class="hidden">vramscope</h1>
 						<Empty title="There is no such page">
 							<a class="button primary" href={linkTo('')}>
 								All services

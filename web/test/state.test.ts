@@ -2,10 +2,12 @@ import { expect, test } from 'vitest';
 import { changed, readParams, readPlace, writeParams } from '../src/state/location';
 import { readQuery, valueOf, withValue, writeQuery } from '../src/state/query_text';
 import { moved, zoomedOut } from '../src/state/range';
+import { noteDate, serverNow } from '../src/state/server_clock';
 import { readDuration, readTime, spanOf } from '../src/state/time';
 import { readViewState, writeViewState } from '../src/fg/view_state';
 import { completed, matching, slotAt } from '../src/ui/completion';
 import { bandsOf, mostOf, nearest, timeTicks, valueTicks } from '../src/ui/chart';
+import { areaOf, withinLens } from '../src/ui/overview';
 import { filled } from '../src/pages/profile';
 import { rowOf } from '../src/pages/labels';
 
@@ -139,6 +141,26 @@ test('bands stand on each other; a gap stays one', () => {
 	]);
 	expect(bands[1]!.low).toEqual([1, 2, 0]);
 	expect(mostOf(bands)).toBeCloseTo(99 * 1.06);
+});
+
+test('"now" is the time of the server', () => {
+	const here = Date.now();
+	noteDate(new Date(here + 1000).toUTCString(), here);
+	expect(Math.abs(serverNow() - Date.now())).toBeLessThan(50);
+	noteDate(new Date(here - 3600e3).toUTCString(), here);
+	expect(Math.abs(serverNow() - (Date.now() - 3600e3))).toBeLessThan(1100);
+	noteDate('nonsense');
+	noteDate(new Date(here).toUTCString(), here);
+	expect(Math.abs(serverNow() - Date.now())).toBeLessThan(50);
+});
+
+test('a lens shows its points and one beyond either edge', () => {
+	expect(withinLens([0, 10, 20, 30, 40, 50], { from: 15, until: 35 })).toEqual([1, 5]);
+	expect(withinLens([0, 10, 20], { from: -5, until: 99 })).toEqual([0, 3]);
+	expect(withinLens([0, 10, 20], { from: 12, until: 13 })).toEqual([1, 3]);
+	expect(areaOf([0, 10, 20, 30], [4, null, 2, 4], 0, 30)).toBe(
+		'M0.0 40L0.0 3.0L0.0 40ZM666.7 40L666.7 21.5L1000.0 3.0L1000.0 40Z',
+	);
 });
 
 test('ticks are round', () => {

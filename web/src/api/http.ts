@@ -4,6 +4,7 @@
  */
 import { baseUrl } from '../state/location';
 import { recall } from '../state/kept';
+import { noteDate } from '../state/server_clock';
 
 export class ApiError extends Error {
 	constructor(
@@ -60,6 +61,7 @@ export async function send(url: URL, request: RequestInit): Promise<Response> {
 		if (request.signal?.aborted) throw error;
 		throw new ApiError(0, 'unreachable', 'The server does not answer.', describe(url, request));
 	}
+	noteDate(response.headers.get('Date'));
 	if (!response.ok) throw await errorOf(response, describe(url, request));
 	return response;
 }

@@ -88,7 +88,7 @@ export function FlameView(p: FlameViewProps) {
 		n: () => nextHit(1),
 		N: () => nextHit(-1),
 	});
-	const kinds = useMemo(() => new Set<Kind>(Array.from(tree.name, (n) => tree.frames.kinds[n]!)), [tree]);
+	const kinds = useMemo(() => kindsOf(tree), [tree]);
 	const [split, setSplit] = useKept(
 		mode === 'single' ? 'split' : 'split.diff',
 		mode === 'single' ? '40' : '52',
@@ -188,6 +188,12 @@ function searchFor(name: string): string {
 	return /[,]|^\//.test(name) ? `/${name.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')}/` : name;
 }
 
+function kindsOf(tree: Tree): ReadonlySet<Kind> {
+	const kinds = new Set<Kind>();
+	for (const name of tree.name) kinds.add(tree.frames.kinds[name]!);
+	return kinds;
+}
+
 function toggled(set: ReadonlySet<number>, hash: number): ReadonlySet<number> {
 	const next = new Set(set);
 	if (!next.delete(hash)) next.add(hash);
@@ -274,7 +280,7 @@ function SandwichPanels({ p, state, tree, panel, onClose }: SandwichProps) {
 					Back to the graph
 				</button>
 			</div>
-			<h3>Who calls it</h3>
+			<h2 class="side-title">Who calls it</h2>
 			<SandwichSide
 				tree={both.callers}
 				state={state}
@@ -282,7 +288,7 @@ function SandwichPanels({ p, state, tree, panel, onClose }: SandwichProps) {
 				title="Callers"
 				mode={panel.mode}
 			/>
-			<h3>What it calls</h3>
+			<h2 class="side-title">What it calls</h2>
 			<SandwichSide
 				tree={both.callees}
 				state={state}

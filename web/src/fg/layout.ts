@@ -33,14 +33,14 @@ export function layoutOf(
 	const bottom = new Int32Array(tree.size); // the row that children stand under
 	const next = new Float64Array(tree.size); // where the next child begins
 	const shown: number[][] = [];
-	const opened = new Map<number, boolean>();
+	const opened = new Int8Array(tree.size); // of heads: 0 not asked yet, 1 open, -1 collapsed
 	for (let i = 0; i < tree.size; i++) {
 		const parent = tree.parent[i]!;
 		start[i] = next[i] = parent < 0 ? 0 : next[parent]!;
 		if (parent >= 0) next[parent]! += weight[i]!;
 		const head = groups.head[i]!;
-		let isOpen = opened.get(head);
-		if (isOpen === undefined) opened.set(head, (isOpen = groups.size[head]! < 2 || open(head)));
+		if (opened[head] === 0) opened[head] = groups.size[head]! < 2 || open(head) ? 1 : -1;
+		const isOpen = opened[head] === 1;
 		const above = parent < 0 ? -1 : bottom[parent]!;
 		if (head !== i && !isOpen) {
 			row[i] = -1;

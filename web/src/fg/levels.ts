@@ -53,27 +53,32 @@ function readLevel(
 		name: new Int32Array(count),
 		parent: new Int32Array(count),
 	};
+	const now = kind === 'diff' ? 4 : 1; // where the total of now stands
 	let x = 0;
 	let parent = 0;
 	for (let i = 0; i < count; i++) {
 		const at = i * width;
-		const n = (offset: number) => Number(numbers[at + offset]);
-		const [skip, before, selfBefore] = kind === 'diff' ? [n(0) + n(3), n(1), n(2)] : [n(0), 0, 0];
-		const [total, self] = kind === 'diff' ? [n(4), n(5)] : [n(1), n(2)];
-		x += skip;
+		const total = Number(numbers[at + now]);
+		let before = 0;
+		x += Number(numbers[at]);
+		if (kind === 'diff') {
+			x += Number(numbers[at + 3]);
+			before = Number(numbers[at + 1]);
+			level.values[i * 4 + 2] = before;
+			level.values[i * 4 + 3] = Number(numbers[at + 2]);
+		}
 		level.begin[i] = x;
 		x += total + before;
 		level.end[i] = x;
-		level.values.set([total, self, before, selfBefore], i * 4);
-		const name = n(width - 1);
+		level.values[i * 4] = total;
+		level.values[i * 4 + 1] = Number(numbers[at + now + 1]);
+		const name = Number(numbers[at + width - 1]);
 		if (!(name >= 0 && name < names)) throw new RangeError(`a node names function ${name} of ${names}`);
 		level.name[i] = name;
-		if (above) {
-			while (parent + 1 < above.end.length && above.end[parent]! <= level.begin[i]!) parent++;
-			level.parent[i] = parent;
-		} else {
-			level.parent[i] = -1;
-		}
+		level.parent[i] = -1;
+		if (!above) continue;
+		while (parent + 1 < above.end.length && above.end[parent]! <= level.begin[i]!) parent++;
+		level.parent[i] = parent;
 	}
 	return level;
 }

@@ -61,16 +61,16 @@ export function usePrepared(
 	const hashes = useMemo(() => pathHashes(tree), [tree]);
 	const groups = useMemo(() => groupsOf(tree), [tree]);
 	const hits = useMemo(() => search(tree, state.search), [tree, state.search]);
+	const open = useMemo(
+		() => (state.groups === 'auto' ? depthOf(tree) <= OPEN_UP_TO : state.groups === 'open'),
+		[tree, state.groups],
+	);
+	// where everything is open already, a search changes no place
+	const opening = open && turned.size === 0 ? null : hits;
 	const layout = useMemo(() => {
-		const open = state.groups === 'auto' ? depthOf(tree) <= OPEN_UP_TO : state.groups === 'open';
-		const found = new Set((hits?.nodes ?? []).map((node) => groups.head[node]!));
-		return layoutOf(
-			tree,
-			groups,
-			(head) => (turned.has(hashes[head]!) ? !open : open) || found.has(head),
-			state.weighing,
-			scaleBefore,
-		);
-	}, [tree, hashes, groups, hits, state.groups, state.weighing, turned, scaleBefore]);
+		const found = new Set((opening?.nodes ?? []).map((node) => groups.head[node]!));
+		const isOpen = (head: number) => (turned.has(hashes[head]!) ? !open : open) || found.has(head);
+		return layoutOf(tree, groups, isOpen, state.weighing, scaleBefore);
+	}, [tree, hashes, groups, opening, open, state.weighing, turned, scaleBefore]);
 	return { tree, hashes, groups, layout, hits };
 }

@@ -134,7 +134,7 @@ export function TopTable(props: TableProps) {
 	const state = (column: string) =>
 		key !== column ? 'none' : sort.down === 'down' ? 'descending' : 'ascending';
 	return (
-		<div class="top-table" tabIndex={0} role="region" aria-label="Functions">
+		<div class="top-table" tabIndex={0} role="group" aria-label="Functions">
 			<table>
 				<thead>
 					<tr>

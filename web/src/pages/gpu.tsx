@@ -7,6 +7,7 @@ import { asRange, rangeOf, useTimed } from '../state/range';
 import { span as spanText } from '../state/time';
 import { FirstSteps } from '../ui/first_steps';
 import { MenuButton } from '../ui/menu';
+import { type Lens, Overview, withinLens } from '../ui/overview';
 import { PageHead } from '../ui/page_head';
 import { Empty, Failure, Waiting } from '../ui/states';
 import { shortened } from '../ui/text';
@@ -51,7 +52,7 @@ export function GpuPage({ params }: { params: Params }) {
 			<PageHead
 				title="GPU memory"
 				timed={timed}
-				clears={['at', 'cfrom', 'cuntil', 'peak']}
+				clears={['at', 'cfrom', 'cuntil', 'peak', 'lens']}
 				seen={at === null ? null : { query, ...asRange(timed.span), at: String(at) }}>
 				<MenuButton
 					label="Lines by"
@@ -144,6 +145,16 @@ function GpuTimeline({ params, data, at, stale }: GpuTimelineProps) {
 		params[`pin${name}`] ? [{ name, t: Number(params[`pin${name}`]) }] : [],
 	);
 	const stacked = params.lines === 'lines' ? 'lines' : 'stacked';
+	const lens = readLens(params.lens);
+	const seen = useMemo(() => {
+		if (!lens) return { times, lines };
+		const [from, until] = withinLens(times, lens);
+		return {
+			times: times.slice(from, until),
+			lines: lines.map((line) => ({ ...line, values: line.values.slice(from, until) })),
+		};
+	}, [times, lines, params.lens]);
+	const total = useMemo(() => data.total.map((v) => num(v)), [data]);
 	return (
 		<div class={`card${stale ? ' stale' : ''}`}>
 			<div class="line-head">
@@ -162,10 +173,18 @@ function GpuTimeline({ params, data, at, stale }: GpuTimelineProps) {
 					{stacked === 'stacked' ? 'as lines' : 'stacked'}
 				</button>
 			</div>
+			<Overview
+				times={times}
+				values={total}
+				lens={lens}
+				onLens={(next) =>
+					change({ lens: next && `${Math.round(next.from)}-${Math.round(next.until)}` }, 'replace')
+				}
+			/>
 			<Timeline
 				title="GPU memory over time"
-				times={times}
-				lines={lines}
+				times={seen.times}
+				lines={seen.lines}
 				unit="bytes"
 				height={210}
 				stacked={stacked}
@@ -184,6 +203,11 @@ function GpuTimeline({ params, data, at, stale }: GpuTimelineProps) {
 			</p>
 		</div>
 	);
+}
+
+function readLens(text: string | undefined): Lens | null {
+	const found = /^(\d+)-(\d+)$/.exec(text ?? '');
+	return found ? { from: Number(found[1]), until: Number(found[2]) } : null;
 }
 
 function linesOf(data: GpuTimelineProps['data']): { times: number[]; lines: Line[]; marks: Mark[] } {

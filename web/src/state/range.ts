@@ -1,6 +1,7 @@
 /* The range of a page, in its link, and the clock that it is read by. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Params } from './location';
+import { corrected, serverNow } from './server_clock';
 import { isRelative, type Range, readDuration, type Span, spanOf } from './time';
 
 export const DEFAULT_RANGE: Range = { from: 'now-1h', until: 'now' };
@@ -22,16 +23,21 @@ export interface Timed {
 export function useTimed(params: Params): Timed {
 	const { from, until } = rangeOf(params);
 	const refresh = REFRESHES.includes(params.refresh ?? '') ? params.refresh! : 'off';
-	const [now, setNow] = useState(() => Date.now());
+	const [now, setNow] = useState(serverNow);
 	useEffect(() => {
 		const every = refresh === 'off' ? null : readDuration(refresh);
 		if (every === null || !isRelative({ from, until })) return;
-		const timer = setInterval(() => document.visibilityState === 'visible' && setNow(Date.now()), every);
+		const timer = setInterval(() => document.visibilityState === 'visible' && setNow(serverNow()), every);
 		return () => clearInterval(timer);
 	}, [refresh, from, until]);
+	useEffect(() => {
+		const read = () => setNow(serverNow());
+		corrected.addEventListener('corrected', read);
+		return () => corrected.removeEventListener('corrected', read);
+	}, []);
 	const range = useMemo(() => ({ from, until }), [from, until]);
 	const span = useMemo(() => spanOf(range, now), [range, now]);
-	return { range, span, refresh, now, again: () => setNow(Date.now()) };
+	return { range, span, refresh, now, again: () => setNow(serverNow()) };
 }
 
 /** Twice as long around the same middle; never behind now. */

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { keepBaseline, readBaseline, type Seen, sideParams } from '../state/baseline';
 import { changed, go, linkTo, usePlace } from '../state/location';
-import { asRange, rangeOf, type Timed } from '../state/range';
+import { asRange, type Timed } from '../state/range';
 import { isRelative } from '../state/time';
 import { copyText } from './copy';
 import { Icon } from './icons';
@@ -40,14 +40,14 @@ export function PageHead(p: PageHeadProps) {
 					},
 					{
 						title:
-							p.timed && isRelative(rangeOf(place.params))
+							p.timed && isRelative(p.timed.range)
 								? 'Copy link, times relative to now'
 								: 'Copy link as it is',
 						act: () =>
 							copyText(
 								new URL(
 									linkTo(place.page, {
-										...rangeIfTimed(place.params, p.timed),
+										...(p.timed ? { ...p.timed.range } : {}),
 										...place.params,
 									}),
 									location.href,
@@ -61,9 +61,6 @@ export function PageHead(p: PageHeadProps) {
 		</div>
 	);
 }
-
-const rangeIfTimed = (params: Readonly<Record<string, string>>, timed: Timed | undefined) =>
-	timed ? { ...rangeOf(params) } : {};
 
 function fixedLink(page: string, params: Readonly<Record<string, string>>, timed: Timed | undefined): string {
 	const fixed = timed ? changed(params, { ...asRange(timed.span), refresh: null }) : params;
