@@ -130,7 +130,7 @@ static int read_compaction(struct work *work, const struct due_block *due, struc
 	struct series_view series;
 	int result;
 
-	if (reader_begin(work->reader, &tables, err) < 0)
+	if (reader_begin(work->reader, WINDOW_TABLES_LABELS, &tables, err) < 0)
 		return -1;
 	series_index_view(tables->series, &series);
 	result = compaction_make(work->reader, &series, due, work->compactor->options.budget, out,
@@ -194,7 +194,7 @@ static int find_due(struct work *work, struct reader_hours *hours, struct error 
 	struct series_view series;
 	int result;
 
-	if (reader_begin(work->reader, &tables, err) < 0)
+	if (reader_begin(work->reader, WINDOW_TABLES_LABELS, &tables, err) < 0)
 		return -1;
 	result = charge(work, err);
 	if (result == 0) {

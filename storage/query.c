@@ -213,7 +213,7 @@ static int charge(struct query *query, struct window *window, struct error *err)
 static int begin_window(struct query *query, struct query_window *window, struct error *err)
 {
 	window->times_epoch = group_times_epoch(window->window->times);
-	if (reader_begin(window->reader, &window->tables, err) < 0 ||
+	if (reader_begin(window->reader, query->part, &window->tables, err) < 0 ||
 	    charge(query, window->window, err) < 0)
 		return -1;
 	series_index_view(window->tables->series, &window->series);

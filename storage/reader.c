@@ -26,7 +26,8 @@ struct reader {
 	struct statement *bounds;
 	struct block_table *blocks; /* NULL: the file had none when it was last looked at */
 	bool visiting;
-	int64_t seen_version; /* of the file, when tables were last read through this connection */
+	/* of the file, when that part of the tables was last read through this connection */
+	int64_t seen_versions[WINDOW_TABLES_PARTS];
 	struct reader_row *rows;
 	struct strbuf bytes; /* totals and bodies of the rows */
 };
@@ -71,7 +72,8 @@ int reader_open(struct window *window, struct reader **out, struct error *err)
 	CLEANUP(reader_closep) struct reader *reader = mem_zalloc(1, sizeof(*reader));
 
 	reader->window = window;
-	reader->seen_version = -1;
+	for (int i = 0; i < WINDOW_TABLES_PARTS; i++)
+		reader->seen_versions[i] = -1;
 	strbuf_init(&reader->bytes, BODY_MAX);
 	if (window_file_open_to_read(window->path, &reader->database, err) < 0 ||
 	    prepare(reader, err) < 0)
@@ -109,32 +111,34 @@ static int look_at_format(struct reader *reader, struct error *err)
 }
 
 /* Brings tables up to date with the transaction that is open. */
-static int refresh(struct reader *reader, struct error *err)
+static int refresh(struct reader *reader, enum window_tables_part part, struct error *err)
 {
 	struct window_tables *tables;
 	int64_t version;
 
 	if (!reader->window->follows)
-		return window_load(reader->window, reader->database, &tables, err);
+		return window_load(reader->window, part, reader->database, &tables, err);
 	if (statement_step(reader->version, err) < 0)
 		return -1;
 	version = statement_int(reader->version, 0);
 	statement_reset(reader->version);
-	if (version == reader->seen_version)
+	if (version == reader->seen_versions[part])
 		return 0;
-	group_times_forget_all(reader->window->times);
-	if (window_load(reader->window, reader->database, &tables, err) < 0)
+	if (version != reader->seen_versions[WINDOW_TABLES_LABELS])
+		group_times_forget_all(reader->window->times);
+	if (window_load(reader->window, part, reader->database, &tables, err) < 0)
 		return -1;
-	reader->seen_version = version;
+	reader->seen_versions[part] = reader->seen_versions[WINDOW_TABLES_LABELS] = version;
 	return 0;
 }
 
-int reader_begin(struct reader *reader, struct window_tables **out, struct error *err)
+int reader_begin(struct reader *reader, enum window_tables_part part, struct window_tables **out,
+                 struct error *err)
 {
 	if (statement_run(reader->begin, err) < 0)
 		return -1;
 	reader->visiting = true;
-	if (look_at_format(reader, err) < 0 || refresh(reader, err) < 0) {
+	if (look_at_format(reader, err) < 0 || refresh(reader, part, err) < 0) {
 		reader_end(reader);
 		return -1;
 	}

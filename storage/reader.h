@@ -14,16 +14,17 @@
 #include "base/strbuf.h"
 #include "base/uuid.h"
 #include "storage/block_table.h"
+#include "storage/window_tables.h"
 
 struct reader;
 struct window;
-struct window_tables;
 
 int reader_open(struct window *window, struct reader **out, struct error *err);
 void reader_close(struct reader *reader);
 
-/* Begins a visit. The window's tables have all that it shows. */
-int reader_begin(struct reader *reader, struct window_tables **out, struct error *err);
+/* Begins a visit. That part of the window's tables has all that it shows. */
+int reader_begin(struct reader *reader, enum window_tables_part part, struct window_tables **out,
+                 struct error *err);
 
 /* Ends it; fine when there is none. */
 void reader_end(struct reader *reader);

@@ -214,6 +214,7 @@ int sqlite_store_remove(struct store *store, const struct store_query *asked,
 		return -1;
 	(void)pthread_mutex_lock(&own->removing);
 	query_begin(&query, own, asked, NULL);
+	query.part = WINDOW_TABLES_LABELS;
 	result = query_windows(&query, remove_window, &count, err);
 	query_end(&query);
 	tenant_versions_move(&own->versions, asked->tenant);

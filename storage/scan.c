@@ -172,6 +172,8 @@ int sqlite_store_scan(struct store *store, const struct store_query *asked,
 	int result;
 
 	query_begin(&query, sqlite_store_of(store), asked, NULL);
+	if (!sample_filter_needs_rows(asked->filter))
+		query.part = WINDOW_TABLES_LABELS;
 	result = query_windows(&query, scan_window, &scan, err);
 	query_end(&query);
 	return result;

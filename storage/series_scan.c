@@ -110,6 +110,7 @@ int sqlite_store_series(struct store *store, const struct store_query *asked,
 	if (filter && (filter->profile_id_count > 0 || sample_filter_needs_rows(filter)))
 		return sqlite_store_scan(store, asked, series_of_point, &scan, err);
 	query_begin(&query, sqlite_store_of(store), asked, NULL);
+	query.part = WINDOW_TABLES_LABELS;
 	scan.labels = arena_new(LABELS_BYTES_MAX, query.store->budget);
 	result = query_windows(&query, series_window, &scan, err);
 	arena_free(scan.labels);
@@ -306,6 +307,7 @@ static int scan_labels(struct store *store, const struct store_query *asked,
 	int result;
 
 	query_begin(&query, sqlite_store_of(store), asked, NULL);
+	query.part = WINDOW_TABLES_LABELS;
 	result = query_all_windows(&query, label_window, scan, err);
 	query_end(&query);
 	return result;

@@ -64,7 +64,7 @@ static int bounds_of_window(struct sqlite_store *store, struct window *window,
 		*err = (struct error){ 0 };
 		return 0;
 	}
-	result = reader_begin(reader, &tables, err);
+	result = reader_begin(reader, WINDOW_TABLES_LABELS, &tables, err);
 	if (result == 0) {
 		(void)window_set_charge(&store->windows, window);
 		result = bounds_of_blocks(reader, out, err);

@@ -39,15 +39,21 @@ void window_free(struct window *window)
 	free(window);
 }
 
-static int load(struct window *window, struct database *database, struct error *err)
+static bool has_part(const struct window *window, enum window_tables_part part)
+{
+	return window->tables && (part == WINDOW_TABLES_LABELS || window->tables->has_symbols);
+}
+
+static int load(struct window *window, enum window_tables_part part, struct database *database,
+                struct error *err)
 {
 	CLEANUP(window_tables_freep) struct window_tables *fresh = NULL;
 
-	if (window->tables && !window->follows)
+	if (has_part(window, part) && !window->follows)
 		return 0;
 	if (!window->tables)
 		fresh = window_tables_new(window->key);
-	if (window_tables_read(fresh ? fresh : window->tables, database, err) < 0)
+	if (window_tables_read(fresh ? fresh : window->tables, part, database, err) < 0)
 		return -1;
 	if (fresh)
 		window->tables = TAKE(fresh);
@@ -58,13 +64,13 @@ static int load(struct window *window, struct database *database, struct error *
 	return 0;
 }
 
-int window_load(struct window *window, struct database *database, struct window_tables **out,
-                struct error *err)
+int window_load(struct window *window, enum window_tables_part part, struct database *database,
+                struct window_tables **out, struct error *err)
 {
 	int result;
 
 	(void)pthread_mutex_lock(&window->lock);
-	result = load(window, database, err);
+	result = load(window, part, database, err);
 	*out = window->tables;
 	(void)pthread_mutex_unlock(&window->lock);
 	return result;

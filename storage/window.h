@@ -58,11 +58,11 @@ struct window *window_new(const char *tenants_path, const char *folder, int32_t 
 void window_free(struct window *window);
 
 /*
- * The window's tables, read through `database` when they are not there; all that is
- * committed is in them.
+ * The window's tables, read through `database` when that part of them is not there; all that
+ * is committed is in it.
  */
-int window_load(struct window *window, struct database *database, struct window_tables **out,
-                struct error *err);
+int window_load(struct window *window, enum window_tables_part part, struct database *database,
+                struct window_tables **out, struct error *err);
 
 /* The tables of a window that somebody has loaded and holds. */
 struct window_tables *window_tables_of(struct window *window);

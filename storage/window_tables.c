@@ -113,20 +113,29 @@ static int read_series(struct window_tables *tables, struct database *database, 
 	return more;
 }
 
-int window_tables_read(struct window_tables *tables, struct database *database, struct error *err)
+static int read_symbols(struct window_tables *tables, struct database *database, struct error *err)
 {
 	CLEANUP(arena_freep) struct arena *arena = arena_new(2 * PAGE_RAW_MAX, NULL);
 
 	for (int i = 0; i < SYMBOL_PAGE_KINDS; i++)
 		if (read_pages(tables, i, database, arena, err) < 0)
 			return -1;
+	symbol_table_publish(tables->symbols);
+	tables->has_symbols = true;
+	return 0;
+}
+
+int window_tables_read(struct window_tables *tables, enum window_tables_part part,
+                       struct database *database, struct error *err)
+{
+	if (part == WINDOW_TABLES_ALL && read_symbols(tables, database, err) < 0)
+		return -1;
 	if (read_series(tables, database, "SELECT id, labels FROM series WHERE id >= ? ORDER BY id",
 	                &tables->persisted_series, series_index_decode, err) < 0 ||
 	    read_series(tables, database,
 	                "SELECT id, series FROM series_group WHERE id >= ? ORDER BY id",
 	                &tables->persisted_groups, series_index_decode_group, err) < 0)
 		return -1;
-	symbol_table_publish(tables->symbols);
 	series_index_publish(tables->series);
 	return 0;
 }

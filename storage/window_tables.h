@@ -2,7 +2,8 @@
  * What a window has in memory: symbols and series, read from its pages, and how much of
  * them is on disk.
  *
- * Shape    read when first needed; the writer then adds, and its next commit writes what
+ * Shape    read when first needed, symbols only by those who need them: questions about
+ *          labels and totals do not. The writer then adds, and its next commit writes what
  *          is new. `persisted` counts belong to the writer. New symbols go to small
  *          pages; after TAIL_PAGES_MAX of them the small ones are written anew as one,
  *          until that has TAIL_ENTRIES entries and a new tail begins.
@@ -25,9 +26,17 @@ struct page_tail {
 	uint32_t pages;
 };
 
+/* What somebody needs of the tables. */
+enum window_tables_part {
+	WINDOW_TABLES_ALL,
+	WINDOW_TABLES_LABELS, /* series and groups */
+	WINDOW_TABLES_PARTS
+};
+
 struct window_tables {
 	struct symbol_table *symbols;
 	struct series_index *series;
+	bool has_symbols; /* all that the file had when they were last read */
 	struct page_tail tails[SYMBOL_PAGE_KINDS];
 	uint32_t persisted[SYMBOL_PAGE_KINDS];
 	uint32_t persisted_series;
@@ -42,7 +51,8 @@ DEFINE_FREEP(window_tables)
  * Reads what is on disk behind what is in memory, and publishes it. In a transaction of
  * the caller's.
  */
-int window_tables_read(struct window_tables *tables, struct database *database, struct error *err);
+int window_tables_read(struct window_tables *tables, enum window_tables_part part,
+                       struct database *database, struct error *err);
 
 /* Writes what is in memory behind what is on disk, within the caller's transaction. */
 struct table_writer; /* its statements */

@@ -171,7 +171,7 @@ int window_writer_open(struct window *window, struct str tenant, enum sqlite_sto
 
 	writer->window = window;
 	if (window_file_open(&options, &writer->database, err) < 0 ||
-	    window_load(window, writer->database, &writer->tables, err) < 0 ||
+	    window_load(window, WINDOW_TABLES_ALL, writer->database, &writer->tables, err) < 0 ||
 	    interner_new(writer->tables->symbols, window->key, &writer->interner, err) < 0 ||
 	    index_series(writer, err) < 0 ||
 	    database_number(writer->database, "SELECT max(id) FROM sample", 0, &last_sample, err) <
