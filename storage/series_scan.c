@@ -8,6 +8,27 @@
 
 #define LABELS_BYTES_MAX ((size_t)1 << 20) /* of one set: SERIES_LABELS_MAX labels fit well */
 
+/* ---- presence ---- */
+
+/* Whether a series of the window has a profile in range, in any of its groups. */
+static int find_series(struct query *query, struct query_window *window, uint32_t series, bool *out,
+                       struct error *err)
+{
+	const struct series_view *view = &window->series;
+	const struct store_range *range = &query->asked->range;
+
+	*out = false;
+	for (const struct series_place *place = series_view_newest(view, series); place && !*out;
+	     place = series_view_previous(view, place)) {
+		const struct reader_run run = { place->group, range->start_unix_ns,
+			                        range->end_unix_ns };
+
+		if (presence_find(query, window, &run, out, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* ---- series ---- */
 
 struct series_scan {
@@ -36,53 +57,44 @@ static int need_seen(struct series_scan *scan, size_t count, struct error *err)
 	return 0;
 }
 
-static int visit_series(struct series_scan *scan, const struct query_window *window,
-                        const struct query_column *column, struct error *err)
+/* Tells a series that no window before had a profile of. */
+static int visit_new(struct query *query, struct query_window *window, uint32_t series,
+                     uint32_t number, struct series_scan *scan, struct error *err)
 {
 	struct label_set labels;
+	bool found;
 
-	if (scan->seen[column->number])
+	if (query_check(query, err) < 0 || find_series(query, window, series, &found, err) < 0)
+		return -1;
+	if (!found)
 		return 0;
-	scan->seen[column->number] = true;
+	scan->seen[number] = true;
 	/* once each: not worth keeping */
 	arena_reset(scan->labels);
-	if (series_view_labels(&window->series, column->series, scan->labels, &labels, err) < 0)
+	if (series_view_labels(&window->series, series, scan->labels, &labels, err) < 0)
 		return -1;
 	return scan->visit(scan->context, &labels, err);
 }
 
-/* Whether other windows, or runs, have told of all series of a run. */
-static bool all_seen(const struct series_scan *scan, const struct query_window *window, size_t run)
-{
-	for (size_t i = window->firsts[run]; i < window->firsts[run + 1]; i++)
-		if (!scan->seen[window->columns[i].number])
-			return false;
-	return true;
-}
-
-static int visit_run(struct query *query, struct query_window *window, size_t run,
-                     struct series_scan *scan, struct error *err)
-{
-	bool found;
-
-	if (presence_find(query, window, &window->runs[run], &found, err) < 0)
-		return -1;
-	for (size_t i = window->firsts[run]; found && i < window->firsts[run + 1]; i++)
-		if (visit_series(scan, window, &window->columns[i], err) < 0)
-			return -1;
-	return 0;
-}
-
+/* Series by series: most are known from other windows, and cost no more than that. */
 static int series_window(struct query *query, struct query_window *window, void *context,
                          struct error *err)
 {
 	struct series_scan *scan = context;
+	struct series_ids ids;
 
-	if (need_seen(scan, query->numbers.count, err) < 0)
+	if (series_match(&window->series, query->asked->selector, scan->arena, &ids, err) < 0 ||
+	    need_seen(scan, query->numbers.count + ids.count, err) < 0)
 		return -1;
-	for (size_t run = 0; run < window->run_count; run++)
-		if (!all_seen(scan, window, run) && visit_run(query, window, run, scan, err) < 0)
+	for (uint32_t i = 0; i < ids.count; i++) {
+		const struct series_entry *entry = series_view_series(&window->series, ids.ids[i]);
+		bool is_new;
+		const uint32_t number = id_map_add(&query->numbers, entry->fingerprint, &is_new);
+
+		if (!scan->seen[number] &&
+		    visit_new(query, window, ids.ids[i], number, scan, err) < 0)
 			return -1;
+	}
 	return 0;
 }
 
@@ -112,7 +124,7 @@ int sqlite_store_series(struct store *store, const struct store_query *asked,
 	query_begin(&query, sqlite_store_of(store), asked, NULL);
 	query.part = WINDOW_TABLES_LABELS;
 	scan.labels = arena_new(LABELS_BYTES_MAX, query.store->budget);
-	result = query_windows(&query, series_window, &scan, err);
+	result = query_all_windows(&query, series_window, &scan, err);
 	arena_free(scan.labels);
 	query_end(&query);
 	return result;
@@ -137,24 +149,6 @@ struct label_window {
 	uint32_t limit; /* values or names there are marks for */
 };
 
-/* Whether a series has a profile in range, in any of its groups. */
-static int find_series(const struct label_window *at, uint32_t series, bool *out, struct error *err)
-{
-	const struct series_view *view = &at->window->series;
-	const struct store_range *range = &at->query->asked->range;
-
-	*out = false;
-	for (const struct series_place *place = series_view_newest(view, series); place && !*out;
-	     place = series_view_previous(view, place)) {
-		const struct reader_run run = { place->group, range->start_unix_ns,
-			                        range->end_unix_ns };
-
-		if (presence_find(at->query, at->window, &run, out, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
 /* Whether any series with the value has a profile in range: mostly the first has. */
 static int find_value(const struct label_window *at, uint32_t value, bool *out, struct error *err)
 {
@@ -167,7 +161,7 @@ static int find_value(const struct label_window *at, uint32_t value, bool *out, 
 	while (!*out && postings_next(&cursor, &ids, &count))
 		for (uint32_t i = 0; i < count && ids[i] < at->window->series.series_count && !*out;
 		     i++)
-			if (find_series(at, ids[i], out, err) < 0)
+			if (find_series(at->query, at->window, ids[i], out, err) < 0)
 				return -1;
 	return 0;
 }
@@ -273,7 +267,7 @@ static int tell_matching(struct label_window *at, struct error *err)
 		if (!has_news(at, entry))
 			continue;
 		if (query_check(at->query, err) < 0 ||
-		    find_series(at, ids.ids[i], &found, err) < 0 ||
+		    find_series(at->query, at->window, ids.ids[i], &found, err) < 0 ||
 		    (found && tell_series(at, entry, err) < 0))
 			return -1;
 	}
