@@ -1,5 +1,7 @@
 #include "storage/block_contents.h"
 
+#include "storage/page.h"
+
 static int read_columns(struct block_contents *contents, struct arena *arena, struct error *err)
 {
 	const struct block_heads *heads = &contents->heads;
@@ -103,4 +105,26 @@ void block_contents_samples(const struct block_contents *contents, uint32_t prof
 		.span_ids = rows->span_ids ? rows->span_ids + first : NULL,
 		.trace_ids = rows->trace_ids ? rows->trace_ids + first : NULL,
 	};
+}
+
+int block_contents_take(const struct block_contents *contents, uint32_t profile,
+                        struct arena *scratch, struct block_profile *out,
+                        struct sample_page *out_page, struct error *err)
+{
+	CLEANUP(strbuf_fini) struct strbuf raw = { 0 };
+	int64_t *totals = arena_array_raw(scratch, contents->series_count, sizeof(*totals));
+	const int64_t **values = arena_array_raw(scratch, contents->series_count, sizeof(*values));
+	struct sample_columns columns;
+	struct str page;
+
+	if (!totals || !values)
+		return arena_error(scratch, err);
+	block_contents_profile(contents, profile, totals, out);
+	block_contents_samples(contents, profile, values, &columns);
+	strbuf_init(&raw, PAGE_RAW_MAX);
+	sample_page_encode(&columns, &raw);
+	page = arena_copy(scratch, strbuf_view(&raw));
+	if (!page.data)
+		return arena_error(scratch, err);
+	return sample_page_decode(page, scratch, out_page, err);
 }

@@ -30,6 +30,11 @@ uint32_t block_contents_group(const struct block_contents *contents, uint32_t pr
 void block_contents_profile(const struct block_contents *contents, uint32_t profile,
                             int64_t *totals, struct block_profile *out);
 
+/* Both as a fresh profile has them, in `scratch`. */
+int block_contents_take(const struct block_contents *contents, uint32_t profile,
+                        struct arena *scratch, struct block_profile *out,
+                        struct sample_page *out_page, struct error *err);
+
 /* Its samples; `values` has room for one a series. */
 void block_contents_samples(const struct block_contents *contents, uint32_t profile,
                             const int64_t **values, struct sample_columns *out);

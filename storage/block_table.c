@@ -24,6 +24,7 @@ enum {
 struct block_table {
 	struct database *database;
 	struct statement *list;
+	struct statement *list_all;
 	struct statement *read;
 	struct statement *next_part;
 	struct statement *put;
@@ -63,11 +64,12 @@ static int prepare(struct block_table *table, struct error *err)
 		{ "SELECT * FROM block WHERE family = ? AND hour >= ? AND hour <= ? "
 		  "ORDER BY hour, part",
 		  &table->list },
+		{ "SELECT * FROM block ORDER BY family, hour, part", &table->list_all },
 		{ "SELECT body FROM block_page WHERE id = ?", &table->read },
 		{ "SELECT coalesce(max(part) + 1, 0) FROM block WHERE family = ? AND hour = ?",
 		  &table->next_part },
 		{ "INSERT INTO block VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &table->put },
-		{ "INSERT INTO block_page(body) VALUES(?)", &table->put_body },
+		{ "INSERT INTO block_page VALUES(?, ?)", &table->put_body },
 		{ "DELETE FROM block WHERE family = ? AND hour = ? AND part = ?", &table->delete },
 		{ "DELETE FROM block_page WHERE id = ?", &table->delete_body },
 	};
@@ -95,6 +97,7 @@ void block_table_close(struct block_table *table)
 	if (!table)
 		return;
 	statement_free(table->list);
+	statement_free(table->list_all);
 	statement_free(table->read);
 	statement_free(table->next_part);
 	statement_free(table->put);
@@ -194,6 +197,15 @@ int block_table_list(struct block_table *table, uint32_t family, int64_t first_h
 	return result;
 }
 
+int block_table_list_all(struct block_table *table, struct arena *arena, struct block_listing *list,
+                         struct error *err)
+{
+	const int result = list_rows(table->list_all, arena, list, err);
+
+	statement_reset(table->list_all);
+	return result;
+}
+
 /* The payload of the statement's body: SQLite's bytes stay only until the reset. */
 static int open_body(struct statement *from, struct arena *arena, struct str *out,
                      struct error *err)
@@ -226,6 +238,21 @@ static int read_body(struct block_table *table, const struct block_row *row, enu
 		result = open_body(table->read, arena, out_payload, err);
 	statement_reset(table->read);
 	return result;
+}
+
+int block_table_copy_body(struct block_table *table, const struct block_row *row,
+                          enum block_body body, struct strbuf *out, struct error *err)
+{
+	int more;
+
+	statement_bind_int(table->read, 1, row->bodies[body]);
+	more = statement_step(table->read, err);
+	if (more == 0)
+		more = block_row_damaged(row, "a body is missing", err);
+	else if (more > 0)
+		strbuf_add_str(out, statement_bytes(table->read, 0));
+	statement_reset(table->read);
+	return more < 0 ? -1 : 0;
 }
 
 int block_table_heads(struct block_table *table, const struct block_row *row, struct arena *arena,
@@ -305,13 +332,15 @@ int block_table_last_hour(struct block_table *table, int64_t *out, struct error 
 
 /* ---- writing ---- */
 
+/* NULL is the next number. */
 static int put_body(struct block_table *table, const struct strbuf *body, int64_t *out_id,
                     struct error *err)
 {
 	*out_id = 0;
 	if (body->length == 0)
 		return 0;
-	statement_bind_bytes(table->put_body, 1, strbuf_view(body));
+	statement_bind_null(table->put_body, 1);
+	statement_bind_bytes(table->put_body, 2, strbuf_view(body));
 	if (statement_run(table->put_body, err) < 0)
 		return -1;
 	*out_id = database_last_id(table->database);
@@ -351,22 +380,19 @@ static void bind_key(struct statement *statement, const struct block_key *key)
 	statement_bind_int(statement, 1 + COLUMN_PART, key->part);
 }
 
-int block_table_put(struct block_table *table, struct block_row *row,
-                    const struct block_bodies *bodies, struct error *err)
+int block_table_put_body(struct block_table *table, int64_t id, struct str body, struct error *err)
 {
-	const struct strbuf *all[BLOCK_BODY_COUNT] = {
-		[BLOCK_BODY_HEADS] = &bodies->heads,
-		[BLOCK_BODY_ORIGINS] = &bodies->origins,
-		[BLOCK_BODY_SUMS] = &bodies->sums,
-		[BLOCK_BODY_DETAIL] = &bodies->detail,
-	};
+	statement_bind_int(table->put_body, 1, id);
+	statement_bind_bytes(table->put_body, 2, body);
+	return statement_run(table->put_body, err);
+}
+
+int block_table_put_row(struct block_table *table, const struct block_row *row, struct error *err)
+{
 	struct statement *put = table->put;
 
-	if (find_part(table, &row->key, err) < 0 || encode_groups(table, row, err) < 0)
+	if (encode_groups(table, row, err) < 0)
 		return -1;
-	for (int i = 0; i < BLOCK_BODY_COUNT; i++)
-		if (put_body(table, all[i], &row->bodies[i], err) < 0)
-			return -1;
 	bind_key(put, &row->key);
 	statement_bind_int(put, 1 + COLUMN_FIRST_TIME, row->first_unix_ns);
 	statement_bind_int(put, 1 + COLUMN_LAST_TIME, row->last_unix_ns);
@@ -379,6 +405,24 @@ int block_table_put(struct block_table *table, struct block_row *row,
 			statement_bind_int(put, 1 + COLUMN_BODIES + i, row->bodies[i]);
 	}
 	return statement_run(put, err);
+}
+
+int block_table_put(struct block_table *table, struct block_row *row,
+                    const struct block_bodies *bodies, struct error *err)
+{
+	const struct strbuf *all[BLOCK_BODY_COUNT] = {
+		[BLOCK_BODY_HEADS] = &bodies->heads,
+		[BLOCK_BODY_ORIGINS] = &bodies->origins,
+		[BLOCK_BODY_SUMS] = &bodies->sums,
+		[BLOCK_BODY_DETAIL] = &bodies->detail,
+	};
+
+	if (find_part(table, &row->key, err) < 0)
+		return -1;
+	for (int i = 0; i < BLOCK_BODY_COUNT; i++)
+		if (put_body(table, all[i], &row->bodies[i], err) < 0)
+			return -1;
+	return block_table_put_row(table, row, err);
 }
 
 int block_table_delete(struct block_table *table, const struct block_row *row, struct error *err)

@@ -87,6 +87,10 @@ int block_table_list(struct block_table *table, uint32_t family, int64_t first_h
                      int64_t last_hour, struct arena *arena, struct block_listing *list,
                      struct error *err);
 
+/* All blocks, in the order of families, hours and parts. */
+int block_table_list_all(struct block_table *table, struct arena *arena, struct block_listing *list,
+                         struct error *err);
+
 /* A body in the arena. ERROR_CORRUPT also when it is not that of its row. */
 int block_table_heads(struct block_table *table, const struct block_row *row, struct arena *arena,
                       struct block_heads *out, struct error *err);
@@ -94,6 +98,10 @@ int block_table_sums(struct block_table *table, const struct block_row *row, str
                      struct block_sums *out, struct error *err);
 int block_table_detail(struct block_table *table, const struct block_row *row, struct arena *arena,
                        struct block_detail *out, struct error *err);
+
+/* Appends a body as it is stored. The row has it. */
+int block_table_copy_body(struct block_table *table, const struct block_row *row,
+                          enum block_body body, struct strbuf *out, struct error *err);
 
 /* One a profile; NULL when the block has none. */
 int block_table_origins(struct block_table *table, const struct block_row *row, struct arena *arena,
@@ -115,6 +123,10 @@ int block_table_last_hour(struct block_table *table, int64_t *out, struct error 
  */
 int block_table_put(struct block_table *table, struct block_row *row,
                     const struct block_bodies *bodies, struct error *err);
+
+/* Likewise, as they are given: a row, of which the bodies are put by themselves. */
+int block_table_put_row(struct block_table *table, const struct block_row *row, struct error *err);
+int block_table_put_body(struct block_table *table, int64_t id, struct str body, struct error *err);
 
 /* Likewise: ERROR_NOT_FOUND when the block is not there any more. */
 int block_table_delete(struct block_table *table, const struct block_row *row, struct error *err);

@@ -211,24 +211,12 @@ static int add_row(struct build *build, const struct reader_row *row, struct err
 /* A profile of a block comes as fresh ones do: as a page of samples. */
 static int add_old(struct build *build, struct old_block *old, struct error *err)
 {
-	CLEANUP(strbuf_fini) struct strbuf raw = { 0 };
-	const uint32_t series = old->contents.series_count;
-	int64_t *totals;
-	const int64_t **values;
-	struct sample_columns columns;
 	struct block_profile profile;
 	struct sample_page page;
 
 	arena_reset(build->scratch);
-	totals = arena_array_raw(build->scratch, series, sizeof(*totals));
-	values = arena_array_raw(build->scratch, series, sizeof(*values));
-	if (!totals || !values)
-		return arena_error(build->scratch, err);
-	block_contents_profile(&old->contents, old->next, totals, &profile);
-	block_contents_samples(&old->contents, old->next, values, &columns);
-	strbuf_init(&raw, PAGE_RAW_MAX);
-	sample_page_encode(&columns, &raw);
-	if (sample_page_decode(strbuf_view(&raw), build->scratch, &page, err) < 0 ||
+	if (block_contents_take(&old->contents, old->next, build->scratch, &profile, &page, err) <
+	            0 ||
 	    add(build, &profile, &page, err) < 0)
 		return -1;
 	old->next += !build->full;

@@ -8,6 +8,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "storage/compaction.h"
+#include "storage/sealer.h"
+#include "storage/window_memory.h"
 #include "storage/window_writer.h"
 
 #define PASS_MIN_NS (100 * NS_PER_MS) /* between two looks at the windows */
@@ -33,11 +35,13 @@ struct compactor {
 	_Atomic uint64_t profiles;
 	_Atomic uint64_t cpu_ns;
 	_Atomic uint64_t backlog;
+	_Atomic uint64_t sealed;
 
 	/* the thread's own */
 	bool hurries;     /* somebody waits for this pass */
 	size_t new_left;  /* windows that may still be looked at for the first time */
 	struct error err; /* the last one of the pass */
+	struct sealer sealer;
 };
 
 /* One window while it is looked at. */
@@ -295,6 +299,38 @@ static bool wants_look(struct compactor *compactor, const struct window *window)
 	return true;
 }
 
+/* The sealer's pace is the compactor's. */
+static bool rest_of_sealer(void *context, int64_t cpu_ns)
+{
+	struct compactor *compactor = context;
+
+	rest_after(compactor, cpu_ns);
+	return !is_stopping(compactor);
+}
+
+static void seal(struct compactor *compactor, struct window *window)
+{
+	struct error err;
+
+	if (sealer_look(&compactor->sealer, window, compactor->hurries ? SEALER_NOW : SEALER_LATER,
+	                &err))
+		atomic_fetch_add_explicit(&compactor->sealed, 1, memory_order_relaxed);
+	else if (err.code != ERROR_NONE && err.code != ERROR_NOT_FOUND)
+		compactor->err = err;
+}
+
+static void look_at(struct compactor *compactor, struct window *window)
+{
+	if (window_is_sealed(window)) {
+		/* nothing comes to it any more */
+		atomic_store_explicit(&window->may_have_rows, false, memory_order_release);
+		return;
+	}
+	if (wants_look(compactor, window))
+		work_on(compactor, window);
+	seal(compactor, window);
+}
+
 static void pass_tenant(struct compactor *compactor, const char *folder)
 {
 	struct window_set *set = compactor->options.windows;
@@ -304,8 +340,7 @@ static void pass_tenant(struct compactor *compactor, const char *folder)
 	while (!is_stopping(compactor) &&
 	       (window = window_set_next(set, folder, place, INT32_MAX))) {
 		place = (struct window_place){ window->day, window->number + 1 };
-		if (wants_look(compactor, window))
-			work_on(compactor, window);
+		look_at(compactor, window);
 		window_set_release(set, window);
 	}
 }
@@ -321,16 +356,21 @@ static void pass(struct compactor *compactor)
 		pass_tenant(compactor, folder);
 }
 
+static uint64_t work_done(const struct compactor *compactor)
+{
+	return atomic_load_explicit(&compactor->blocks, memory_order_relaxed) +
+	       atomic_load_explicit(&compactor->sealed, memory_order_relaxed);
+}
+
 /* Passes that were asked for end when one has found nothing to make. */
 static void pass_until_done(struct compactor *compactor)
 {
 	uint64_t before;
 
 	do {
-		before = atomic_load_explicit(&compactor->blocks, memory_order_relaxed);
+		before = work_done(compactor);
 		pass(compactor);
-	} while (!is_stopping(compactor) &&
-	         atomic_load_explicit(&compactor->blocks, memory_order_relaxed) != before);
+	} while (!is_stopping(compactor) && work_done(compactor) != before);
 }
 
 static int64_t pause_ns(const struct compactor *compactor)
@@ -381,6 +421,16 @@ int compactor_start(const struct compactor_options *options, struct compactor **
 	int result;
 
 	compactor->options = *options;
+	sealer_init(&compactor->sealer,
+	            &(struct sealer_options){
+			    .windows = options->windows,
+			    .writer = options->writer,
+			    .after_ns = options->seal_after_ns,
+			    .budget = options->budget,
+			    .rest = rest_of_sealer,
+			    .context = compactor,
+		    },
+	            options->last_used_unix_ns);
 	(void)pthread_mutex_init(&compactor->lock, NULL);
 	(void)pthread_condattr_init(&attributes);
 	(void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -439,5 +489,6 @@ void compactor_count(struct compactor *compactor, struct compactor_counts *out)
 		.profiles = atomic_load_explicit(&compactor->profiles, memory_order_relaxed),
 		.cpu_ns = atomic_load_explicit(&compactor->cpu_ns, memory_order_relaxed),
 		.backlog = atomic_load_explicit(&compactor->backlog, memory_order_relaxed),
+		.sealed = atomic_load_explicit(&compactor->sealed, memory_order_relaxed),
 	};
 }

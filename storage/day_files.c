@@ -65,11 +65,16 @@ static void list_folder(DIR *directory, const char *folder, struct day_files_lis
 		    !S_ISREG(status.st_mode))
 			continue;
 		bytes = (uint64_t)status.st_blocks * 512;
-		list->bytes += bytes;
+		if (!folder || !window_file_parse(entry->d_name, &day, &number, &rest)) {
+			list->bytes += bytes;
+		} else if (window_file_is_passing(rest)) {
+			list->passing_bytes += bytes;
+		} else {
+			list->bytes += bytes;
+			day_entry(list, folder, day, from)->bytes += bytes;
+		}
 		if (is_wal(entry->d_name))
 			list->wal_bytes += bytes;
-		if (folder && window_file_parse(entry->d_name, &day, &number, &rest))
-			day_entry(list, folder, day, from)->bytes += bytes;
 	}
 }
 

@@ -22,7 +22,9 @@ struct day_files_list {
 	struct day_files *days; /* the oldest first */
 	size_t count;
 	size_t capacity;
-	uint64_t bytes; /* of everything */
+	uint64_t bytes; /* of everything, but for what follows */
+	uint64_t
+		passing_bytes; /* of files that are to take the place of others, most often larger ones */
 	uint64_t wal_bytes;
 };
 

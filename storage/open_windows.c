@@ -8,6 +8,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "storage/damaged_file.h"
+#include "storage/file_place.h"
+#include "storage/window_memory.h"
 
 #define IN_USE_NS    (10 * NS_PER_S) /* a guess */
 #define OPEN_MAX_ALL 256             /* a guess: more tenants than that write in turns */
@@ -150,6 +152,30 @@ int open_windows_set_aside(struct open_windows *open, struct window *window, str
 	result = set_aside(open, window, err);
 	window_set_release(open->set, window);
 	return result;
+}
+
+/* A log that nobody closed well is moved into the file first. */
+static int move_log(const struct open_windows *open, struct window *window, struct error *err)
+{
+	if (window_is_sealed(window))
+		return 0;
+	return window_file_settle(window->path, open->sync, err);
+}
+
+int open_windows_replace(struct open_windows *open, struct window *window, const char *fresh,
+                         struct window **out, struct error *err)
+{
+	if (!window_set_is_listed(open->set, window))
+		return error_set(err, ERROR_NOT_FOUND, "the window is gone");
+	if (!window_set_begin_replacing(open->set, window))
+		return error_set(err, ERROR_UNAVAILABLE, "%s is being changed", window->path);
+	open_windows_close(open, window);
+	if (move_log(open, window, err) < 0 || file_place_take(fresh, window->path, err) < 0) {
+		window_set_give_up_replacing(open->set, window);
+		return -1;
+	}
+	*out = window_set_replace(open->set, window);
+	return 0;
 }
 
 void open_windows_tend(struct open_windows *open)

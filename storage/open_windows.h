@@ -53,6 +53,14 @@ void open_windows_renew(struct open_windows *open, struct window *window);
 /* Closes, takes out of the list, and renames the files to *.damaged. */
 int open_windows_set_aside(struct open_windows *open, struct window *window, struct error *err);
 
+/*
+ * Closes the window's writing side, and gives the file `fresh` (storage/file_place.h) the place
+ * of its own. *out is the new window, held. ERROR_NOT_FOUND when the set has it no more;
+ * ERROR_UNAVAILABLE when somebody is changing it, or reads its log.
+ */
+int open_windows_replace(struct open_windows *open, struct window *window, const char *fresh,
+                         struct window **out, struct error *err);
+
 /* Moves logs that have grown. */
 void open_windows_tend(struct open_windows *open);
 

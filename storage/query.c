@@ -7,6 +7,7 @@
 #include "storage/page.h"
 #include "storage/series_match.h"
 #include "storage/sqlite_store_parts.h"
+#include "storage/window_memory.h"
 
 #define UNUSED_NS \
 	(600 * NS_PER_S) /* tables that nobody asked for so long are given back; a guess */
@@ -220,8 +221,20 @@ static int begin_window(struct query *query, struct query_window *window, struct
 	return 0;
 }
 
+/*
+ * Whether another file has taken the place of the window's own before the visit began: then
+ * what was opened by its name may be that file, of which the window's tables know nothing.
+ */
+static bool was_replaced(const struct query *query, const struct window *held)
+{
+	struct window_set *set = &query->store->windows;
+
+	return !set->follows && !window_set_is_listed(set, held);
+}
+
+/* True in *out_again: the window is not what it was; the place is to be looked at again. */
 static int open_window(struct query *query, struct window *held, query_window_visitor visit,
-                       void *context, struct error *err)
+                       void *context, bool *out_again, struct error *err)
 {
 	struct query_window window = { .window = held };
 	int result;
@@ -236,6 +249,12 @@ static int open_window(struct query *query, struct window *held, query_window_vi
 	}
 	arena_reset(query->held);
 	result = begin_window(query, &window, err);
+	*out_again = was_replaced(query, held);
+	if (*out_again) {
+		*err = (struct error){ 0 };
+		reader_close(window.reader);
+		return 0;
+	}
 	if (result == 0)
 		result = visit(query, &window, context, err);
 	reader_end(window.reader);
@@ -260,9 +279,10 @@ int query_all_windows(struct query *query, query_window_visitor visit, void *con
 	if (set->follows && window_set_follow(set, query->folder, err) < 0)
 		return -1;
 	while ((window = window_set_next(set, query->folder, place, last_day))) {
-		const int result = open_window(query, window, visit, context, err);
+		bool again = false;
+		const int result = open_window(query, window, visit, context, &again, err);
 
-		place = (struct window_place){ window->day, window->number + 1 };
+		place = (struct window_place){ window->day, window->number + !again };
 		if (result < 0 && err->code == ERROR_CORRUPT)
 			sqlite_store_set_aside(query->store, window, err);
 		window_set_release(set, window);

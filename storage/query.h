@@ -21,10 +21,11 @@ struct query {
 	struct sqlite_store *store;
 	const struct store_query *asked;
 	const struct store_parts *parts; /* or NULL */
-	enum window_tables_part part;    /* of the windows' tables; all unless set after query_begin() */
-	struct arena *scratch;           /* of one row or block; reset by whoever decodes */
-	struct arena *held;              /* of the window that is looked at */
-	struct id_map numbers;           /* fingerprint -> series of this query */
+	enum window_tables_part
+		part;          /* of the windows' tables; all unless set after query_begin() */
+	struct arena *scratch; /* of one row or block; reset by whoever decodes */
+	struct arena *held;    /* of the window that is looked at */
+	struct id_map numbers; /* fingerprint -> series of this query */
 	char folder[TENANT_FOLDER_SIZE];
 };
 

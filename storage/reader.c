@@ -331,6 +331,22 @@ int reader_bounds(struct reader *reader, uint32_t group, bool *out_any, int64_t 
 	return result;
 }
 
+int reader_has_rows(struct reader *reader, bool *out, struct error *err)
+{
+	int64_t any;
+
+	if (database_number(reader->database, "SELECT 1 FROM profile LIMIT 1", 0, &any, err) < 0)
+		return -1;
+	*out = any != 0;
+	return 0;
+}
+
+int reader_prepare(struct reader *reader, const char *sql, struct statement **out,
+                   struct error *err)
+{
+	return database_prepare(reader->database, sql, out, err);
+}
+
 struct block_table *reader_blocks(struct reader *reader)
 {
 	return reader->blocks;

@@ -87,6 +87,13 @@ int reader_probe(struct reader *reader, const struct reader_run *runs, size_t ru
 int reader_bounds(struct reader *reader, uint32_t group, bool *out_any, int64_t *out_oldest,
                   int64_t *out_newest, struct error *err);
 
+/* In a visit: whether there is any row at all. */
+int reader_has_rows(struct reader *reader, bool *out, struct error *err);
+
+/* For a statement of the caller's in a visit, which frees it before the visit ends. */
+int reader_prepare(struct reader *reader, const char *sql, struct statement **out,
+                   struct error *err);
+
 /* In a visit: the window's blocks; NULL when it never had any. */
 struct block_table *reader_blocks(struct reader *reader);
 

@@ -5,11 +5,14 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "storage/presence.h"
 #include "storage/query.h"
 #include "storage/sqlite_store_parts.h"
+#include "storage/unsealing.h"
 #include "storage/window_writer.h"
 
 #define ROWS_AT_ONCE 500 /* of one transaction; a guess */
+#define ATTEMPTS     5   /* a window is sealed once a day at most */
 
 static int count_point(void *context, const struct store_point *point, struct error *err)
 {
@@ -176,29 +179,103 @@ static int remove_families(struct query *query, struct window *window, const str
 	return 0;
 }
 
+/* ---- windows ---- */
+
+/* What a deletion has come to. */
+struct removing {
+	uint64_t removed;
+	bool was_replaced; /* a window, before it could be reserved: look again */
+};
+
+/* Whether a profile of the runs is in their ranges, as far as that is told without ids. */
+static int has_any(struct query *query, struct query_window *window, bool *out, struct error *err)
+{
+	*out = false;
+	for (size_t run = 0; run < window->run_count && !*out; run++)
+		if (presence_find(query, window, &window->runs[run], out, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* The window that is to be changed, held and reserved: itself, or what takes its place. */
+static int reserve(struct query *query, struct window *window, struct removing *removing,
+                   struct window **out, struct error *err)
+{
+	struct window_set *set = &query->store->windows;
+
+	if (window_is_sealed(window))
+		return unsealing_run(set, query->store->writer, window, out, err);
+	if (!window_set_reserve(set, window)) {
+		removing->was_replaced = true;
+		return error_set(err, ERROR_UNAVAILABLE, "%s was sealed just now", window->path);
+	}
+	window_set_hold(set, window);
+	*out = window;
+	return 0;
+}
+
 /*
- * Fresh rows go first: what becomes part of a block meanwhile is found there. The visit
- * ends before, since it would hold up the log.
+ * Fresh rows go first: what becomes part of a block meanwhile is found there.
  */
+static int remove_planned(struct query *query, struct window *window, const struct plan *plan,
+                          struct removing *removing, struct error *err)
+{
+	struct window *target;
+	int result = 0;
+
+	if (reserve(query, window, removing, &target, err) < 0)
+		return -1;
+	for (size_t run = 0; run < plan->count && result == 0; run++)
+		result = remove_fresh(query, target, &plan->runs[run], &removing->removed, err);
+	if (result == 0)
+		result = remove_families(query, target, plan, &removing->removed, err);
+	window_set_unreserve(&query->store->windows, target);
+	window_set_release(&query->store->windows, target);
+	return result;
+}
+
+/* The visit ends before anything is deleted, since it would hold up the log. */
 static int remove_window(struct query *query, struct query_window *window, void *context,
                          struct error *err)
 {
 	CLEANUP(plan_fini) struct plan plan = { 0 };
+	bool any = false;
 
+	if (has_any(query, window, &any, err) < 0)
+		return -1;
+	if (!any)
+		return 0;
 	make_plan(query, window, &plan);
 	reader_end(window->reader);
-	for (size_t run = 0; run < plan.count; run++)
-		if (remove_fresh(query, window->window, &plan.runs[run], context, err) < 0)
-			return -1;
-	return remove_families(query, window->window, &plan, context, err);
+	return remove_planned(query, window->window, &plan, context, err);
+}
+
+/* What was deleted before a window was sealed is counted, and not found again. */
+static int remove_all(struct sqlite_store *store, const struct store_query *asked,
+                      struct removing *removing, struct error *err)
+{
+	int result = -1;
+
+	removing->was_replaced = true;
+	for (int attempt = 0; attempt < ATTEMPTS && result < 0 && removing->was_replaced;
+	     attempt++) {
+		struct query query;
+
+		removing->was_replaced = false;
+		query_begin(&query, store, asked, NULL);
+		query.part = WINDOW_TABLES_LABELS;
+		result = query_windows(&query, remove_window, removing, err);
+		query_end(&query);
+	}
+	return result;
 }
 
 int sqlite_store_remove(struct store *store, const struct store_query *asked,
                         enum store_removal removal, uint64_t *out_profiles, struct error *err)
 {
 	struct sqlite_store *own = sqlite_store_of(store);
+	struct removing removing = { 0 };
 	uint64_t count = 0;
-	struct query query;
 	int result;
 
 	if (sample_filter_needs_rows(asked->filter))
@@ -213,13 +290,10 @@ int sqlite_store_remove(struct store *store, const struct store_query *asked,
 	if (sqlite_store_need_writer(own, err) < 0)
 		return -1;
 	(void)pthread_mutex_lock(&own->removing);
-	query_begin(&query, own, asked, NULL);
-	query.part = WINDOW_TABLES_LABELS;
-	result = query_windows(&query, remove_window, &count, err);
-	query_end(&query);
+	result = remove_all(own, asked, &removing, err);
 	tenant_versions_move(&own->versions, asked->tenant);
 	(void)pthread_mutex_unlock(&own->removing);
 	if (result == 0)
-		*out_profiles = count;
+		*out_profiles = removing.removed;
 	return result;
 }

@@ -11,7 +11,7 @@ int disk_usage_measure(const char *path, struct disk_usage *out, struct error *e
 
 	if (day_files_list(path, &list, err) < 0)
 		return -1;
-	*out = (struct disk_usage){ list.bytes, list.wal_bytes };
+	*out = (struct disk_usage){ list.bytes + list.passing_bytes, list.wal_bytes };
 	day_files_list_fini(&list);
 	return 0;
 }

@@ -4,7 +4,8 @@
  * Shape    works on files as they lie in the folder, so that what a crash or a damaged
  *          window left counts and goes too. By age: days that ended that long ago. By
  *          bytes: while everything together is over the budget, but never today nor the
- *          only day that is left.
+ *          only day that is left; what is to take the place of another file, soon, counts
+ *          when it has.
  * Threads  the writer thread only (or before it runs).
  */
 #pragma once

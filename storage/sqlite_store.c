@@ -6,11 +6,13 @@
 #include "base/mem.h"
 #include "storage/query.h"
 #include "storage/sqlite_store_parts.h"
+#include "storage/window_memory.h"
 
 #define QUEUE_MAX_BYTES  ((size_t)64 << 20)
 #define QUEUE_MAX_LENGTH 10000
 #define IDLE_NS          (300 * NS_PER_S)
-#define COMPACT_AFTER_NS (120 * NS_PER_S) /* senders try again for so long; a guess */
+#define SEAL_AFTER_NS    (86400 * NS_PER_S) /* as long as a profile sent again is known */
+#define COMPACT_AFTER_NS (120 * NS_PER_S)   /* senders try again for so long; a guess */
 
 int sqlite_store_need_writer(const struct sqlite_store *store, struct error *err)
 {
@@ -95,6 +97,7 @@ static void usage(struct store *store, struct store_usage *out)
 		.compaction_cpu_ns = compactor.cpu_ns,
 		.compaction_backlog = compactor.backlog,
 		.damaged_windows = windows.damaged,
+		.sealed_window_count = windows.sealed,
 	};
 }
 
@@ -174,6 +177,9 @@ static int start_compactor(struct sqlite_store *store, const struct sqlite_store
 			.writer = store->writer,
 			.grace_ns = options->compact_after_ns ? options->compact_after_ns
 	                                                      : COMPACT_AFTER_NS,
+			.seal_after_ns = options->seal_after_ns ? options->seal_after_ns
+	                                                        : SEAL_AFTER_NS,
+			.last_used_unix_ns = store->folder.last_used_unix_ns,
 			.budget = options->budget,
 		},
 		&store->compactor, err);

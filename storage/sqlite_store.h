@@ -32,6 +32,11 @@ struct sqlite_store_options {
 	 * becomes blocks; 0: 2 minutes, 1: at once
 	 */
 	int64_t compact_after_ns;
+	/*
+	 * a day that ended, and whose file nothing was written to, so long ago is sealed;
+	 * 0: 24 hours, since senders may try again till then, 1: at once
+	 */
+	int64_t seal_after_ns;
 	bool allow_network_fs;
 	struct budget *budget; /* caches and tables count here; or NULL */
 };
@@ -49,7 +54,7 @@ int sqlite_store_set_retention(struct store *store, int64_t retention_ns, uint64
                                struct error *err);
 
 /*
- * Makes all blocks that are due now, and waits for it; they are made without it, in time.
+ * Makes all blocks, and seals all windows, that are due now, and waits for it; they are made without it, in time.
  * ERROR_UNAVAILABLE when something that was due changed meanwhile.
  */
 int sqlite_store_compact(struct store *store, struct error *err);

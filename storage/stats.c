@@ -6,6 +6,7 @@
 #include "storage/day_files.h"
 #include "storage/query.h"
 #include "storage/sqlite_store_parts.h"
+#include "storage/window_memory.h"
 
 static void widen(struct store_stats *stats, int64_t oldest, int64_t newest)
 {
@@ -84,31 +85,47 @@ enum direction {
 	FROM_NEWEST,
 };
 
-/* The bounds of the first window from one end that has any profile. */
+/* The next window from one end; *place moves behind it. It is held. */
+static struct window *next_window(struct window_set *set, const char *folder,
+                                  enum direction direction, struct window_place *place)
+{
+	struct window *window = direction == FROM_OLDEST
+	                                ? window_set_next(set, folder, *place, INT32_MAX)
+	                                : window_set_last(set, folder, *place);
+
+	if (window) /* last() gives what lies before the place */
+		*place = (struct window_place){ window->day,
+			                        window->number + (direction == FROM_OLDEST) };
+	return window;
+}
+
+/* The bounds of the first day from one end that has any profile, in all of its files. */
 static int outermost(struct sqlite_store *store, const char *folder, enum direction direction,
                      struct store_stats *out, struct error *err)
 {
 	struct window_set *set = &store->windows;
 	struct window_place place = { direction == FROM_OLDEST ? INT32_MIN : INT32_MAX, 0 };
+	struct window *window;
+	int32_t day = 0;
+	int result = 0;
 
-	for (;;) {
-		struct window *window = direction == FROM_OLDEST
-		                                ? window_set_next(set, folder, place, INT32_MAX)
-		                                : window_set_last(set, folder, place);
-		int result;
+	while (result == 0 && (window = next_window(set, folder, direction, &place))) {
+		struct store_stats found;
+		const bool is_over = out->any && window->day != day;
 
-		if (!window)
-			return 0;
-		result = bounds_of_window(store, window, out, err);
-		/* last() gives what lies before the place */
-		place = (struct window_place){ window->day,
-			                       window->number + (direction == FROM_OLDEST) };
-		if (result < 0 && err->code == ERROR_CORRUPT)
-			sqlite_store_set_aside(store, window, err);
+		day = window->day;
+		if (!is_over) {
+			result = bounds_of_window(store, window, &found, err);
+			if (result == 0 && found.any)
+				widen(out, found.oldest_unix_ns, found.newest_unix_ns);
+			else if (result < 0 && err->code == ERROR_CORRUPT)
+				sqlite_store_set_aside(store, window, err);
+		}
 		window_set_release(set, window);
-		if (result < 0 || out->any)
-			return result;
+		if (is_over)
+			return 0;
 	}
+	return result;
 }
 
 int sqlite_store_stats(struct store *store, struct str tenant, struct store_stats *out,

@@ -166,7 +166,8 @@ struct store_usage {
 	uint64_t wal_bytes;
 	uint64_t window_count;
 	uint64_t open_window_count;
-	uint64_t cache_bytes; /* symbol tables in memory */
+	uint64_t sealed_window_count; /* as far as that is known yet */
+	uint64_t cache_bytes;         /* symbol tables in memory */
 	uint64_t queue_bytes;
 	uint64_t queue_length;
 	uint64_t profiles_appended;

@@ -28,6 +28,7 @@ enum page_kind {
 struct symbol_page_kind {
 	enum page_kind page;
 	enum symbol_kind symbol;
+	uint32_t first; /* symbol that stands in a page: those before it are always there */
 };
 extern const struct symbol_page_kind symbol_page_kinds[SYMBOL_PAGE_KINDS];
 

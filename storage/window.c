@@ -39,6 +39,17 @@ void window_free(struct window *window)
 	free(window);
 }
 
+bool window_is_sealed(struct window *window)
+{
+	int seal = atomic_load_explicit(&window->seal, memory_order_relaxed);
+
+	if (seal == WINDOW_SEAL_UNKNOWN) {
+		seal = (int)window_file_seal(window->path);
+		atomic_store_explicit(&window->seal, seal, memory_order_relaxed);
+	}
+	return seal == WINDOW_SEALED;
+}
+
 static bool has_part(const struct window *window, enum window_tables_part part)
 {
 	return window->tables && (part == WINDOW_TABLES_LABELS || window->tables->has_symbols);

@@ -14,6 +14,7 @@
 
 #include "storage/group_times.h"
 #include "storage/reader.h"
+#include "storage/window_file.h"
 #include "storage/window_name.h"
 #include "storage/window_tables.h"
 
@@ -32,13 +33,17 @@ struct window {
 	/* guarded by the set's lock */
 	size_t references;
 	int64_t used_mono_ns;
-	bool listed;    /* the set still has it */
-	bool left_out;  /* damaged, and not ours to rename */
-	uint64_t inode; /* of the file, when another process writes */
-	size_t charged; /* bytes counted in the budget */
+	bool listed;     /* the set still has it */
+	bool left_out;   /* damaged, and not ours to rename */
+	uint64_t inode;  /* of the file, when another process writes */
+	size_t charged;  /* bytes counted in the budget */
+	size_t changers; /* nothing takes its place meanwhile */
+	bool is_going;   /* something is about to */
 
 	_Atomic bool ready;          /* the file has its tables */
 	_Atomic bool may_have_rows;  /* that are in no block: set with each commit */
+	_Atomic int seal;            /* enum window_seal */
+	_Atomic uint64_t commits;    /* counted when they are done */
 	_Atomic size_t table_bytes;  /* of tables; 0: none in memory */
 	_Atomic size_t writer_bytes; /* of the writer's maps */
 
@@ -51,11 +56,16 @@ struct window {
 	struct group_times *times;    /* guards itself */
 	struct window_writer *writer; /* or NULL */
 	int64_t next_sample;          /* counts up for as long as the window is known */
+
+	int64_t seal_after_mono_ns; /* the compactor's: not tried again before */
 };
 
 struct window *window_new(const char *tenants_path, const char *folder, int32_t day,
                           uint32_t number, uint64_t key) __attribute__((returns_nonnull));
 void window_free(struct window *window);
+
+/* Whether its file is sealed. Looks into it the first time. */
+bool window_is_sealed(struct window *window);
 
 /*
  * The window's tables, read through `database` when that part of them is not there; all that

@@ -8,7 +8,7 @@
 
 #define APPLICATION_ID 0x7672616d /* "vram" */
 #define FORMAT_FIRST   1          /* a file begins with */
-#define FORMAT_NEWEST  WINDOW_FORMAT_BLOCKS
+#define FORMAT_NEWEST  WINDOW_FORMAT_SEALED
 
 /*
  * profile lies by (group, time), totals beside the times, samples elsewhere: a time
@@ -59,21 +59,39 @@ static int put_meta(struct database *database, const char *key, struct str text,
 	return statement_run(insert, err);
 }
 
-static int make_tables(struct database *database, const struct window_file_options *options,
-                       struct error *err)
+static int put_format(struct database *database, int format, struct error *err)
 {
-	char pragmas[96];
+	char pragma[48];
 
-	(void)snprintf(pragmas, sizeof(pragmas), "PRAGMA application_id=%d; PRAGMA user_version=%d",
-	               APPLICATION_ID, FORMAT_FIRST);
-	if (database_run(database, "BEGIN IMMEDIATE", err) < 0 ||
-	    database_run(database, schema, err) < 0 ||
+	(void)snprintf(pragma, sizeof(pragma), "PRAGMA user_version=%d", format);
+	return database_run(database, pragma, err);
+}
+
+/* The tables of a format, and the numbers, within a transaction. */
+static int fill_head(struct database *database, const struct window_file_options *options,
+                     int format, struct error *err)
+{
+	char pragma[48];
+
+	(void)snprintf(pragma, sizeof(pragma), "PRAGMA application_id=%d", APPLICATION_ID);
+	if (database_run(database, schema, err) < 0 ||
+	    (format >= WINDOW_FORMAT_BLOCKS && database_run(database, block_schema, err) < 0) ||
 	    put_meta(database, "day", (struct str){ 0 }, options->day, err) < 0 ||
 	    put_meta(database, "tenant",
 	             str_make(options->tenant.data ? options->tenant.data : "",
 	                      options->tenant.length),
 	             0, err) < 0 ||
-	    database_run(database, pragmas, err) < 0 || database_run(database, "COMMIT", err) < 0) {
+	    database_run(database, pragma, err) < 0)
+		return -1;
+	return put_format(database, format, err);
+}
+
+static int make_tables(struct database *database, const struct window_file_options *options,
+                       struct error *err)
+{
+	if (database_run(database, "BEGIN IMMEDIATE", err) < 0 ||
+	    fill_head(database, options, FORMAT_FIRST, err) < 0 ||
+	    database_run(database, "COMMIT", err) < 0) {
 		database_rollback(database);
 		return -1;
 	}
@@ -142,8 +160,11 @@ int window_file_open(const struct window_file_options *options, struct database 
 
 	remove_leftovers(options->path);
 	if (database_open(options->path, DATABASE_CREATE, &database, err) < 0 ||
-	    check_format(database, &format, err) < 0 ||
-	    database_run(database, "PRAGMA journal_mode=WAL", err) < 0 ||
+	    check_format(database, &format, err) < 0)
+		return -1;
+	if (format >= WINDOW_FORMAT_SEALED)
+		return error_set(err, ERROR_UNAVAILABLE, "%s is sealed", options->path);
+	if (database_run(database, "PRAGMA journal_mode=WAL", err) < 0 ||
 	    database_run(database, sync_pragma(options->sync), err) < 0 ||
 	    /*
 	     * The writer moves the log, after it has answered. No pragma says so: wal_autocheckpoint
@@ -163,17 +184,14 @@ int window_file_open(const struct window_file_options *options, struct database 
 int window_file_add_blocks(struct database *database, struct error *err)
 {
 	int64_t format = 0;
-	char pragma[48];
 
 	if (check_format(database, &format, err) < 0)
 		return -1;
 	if (format >= WINDOW_FORMAT_BLOCKS)
 		return 0;
-	(void)snprintf(pragma, sizeof(pragma), "PRAGMA user_version=%d", WINDOW_FORMAT_BLOCKS);
-	return database_run(database, block_schema, err) < 0 ||
-	                       database_run(database, pragma, err) < 0
-	               ? -1
-	               : 0;
+	if (database_run(database, block_schema, err) < 0)
+		return -1;
+	return put_format(database, WINDOW_FORMAT_BLOCKS, err);
 }
 
 static bool has_log(const char *path)
@@ -184,28 +202,130 @@ static bool has_log(const char *path)
 	return !is_missing(name);
 }
 
+int window_file_settle(const char *path, enum sqlite_store_sync sync, struct error *err)
+{
+	CLEANUP(database_closep) struct database *database = NULL;
+
+	if (!has_log(path))
+		return 0;
+	if (database_open(path, DATABASE_WRITE, &database, err) < 0 ||
+	    database_run(database, sync_pragma(sync), err) < 0)
+		return -1;
+	return database_checkpoint(database, DATABASE_CHECKPOINT_TRUNCATE, err);
+}
+
+/* ---- sealed ones ---- */
+
+int window_file_create_sealed(const struct window_file_options *options, struct database **out,
+                              struct error *err)
+{
+	CLEANUP(database_closep) struct database *database = NULL;
+
+	if (database_open(options->path, DATABASE_CREATE, &database, err) < 0 ||
+	    database_run(database,
+	                 "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF;"
+	                 "PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-2048; BEGIN",
+	                 err) < 0 ||
+	    fill_head(database, options, WINDOW_FORMAT_SEALED, err) < 0)
+		return -1;
+	*out = TAKE(database);
+	return 0;
+}
+
+int window_file_unseal(const char *path, struct error *err)
+{
+	CLEANUP(database_closep) struct database *database = NULL;
+
+	if (database_open(path, DATABASE_WRITE, &database, err) < 0 ||
+	    database_run(database, "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF", err) < 0)
+		return -1;
+	return put_format(database, WINDOW_FORMAT_BLOCKS, err);
+}
+
+/* Without locks, and without a look at a log. Gives the format. */
+static int open_alone(const char *path, struct database **out, int64_t *out_format,
+                      struct error *err)
+{
+	CLEANUP(database_closep) struct database *database = NULL;
+
+	if (database_open(path, DATABASE_IMMUTABLE, &database, err) < 0 ||
+	    check_format(database, out_format, err) < 0)
+		return -1;
+	*out = TAKE(database);
+	return 0;
+}
+
+/*
+ * By SQLite: a descriptor of our own would take its locks along when it is closed. What does
+ * not read back is told by whoever opens it.
+ */
+enum window_seal window_file_seal(const char *path)
+{
+	CLEANUP(database_closep) struct database *database = NULL;
+	struct error err = { 0 };
+	int64_t format;
+
+	if (is_missing(path))
+		return WINDOW_UNSEALED;
+	if (open_alone(path, &database, &format, &err) < 0)
+		return err.code == ERROR_CORRUPT ? WINDOW_UNSEALED : WINDOW_SEAL_UNKNOWN;
+	return format == WINDOW_FORMAT_SEALED ? WINDOW_SEALED : WINDOW_UNSEALED;
+}
+
+/* ---- reading ---- */
+
+/*
+ * A folder that we may not write, and nobody who writes: then the file is read alone.
+ */
+static int open_unsealed(const char *path, struct database **out, int64_t *out_format,
+                         struct error *err)
+{
+	CLEANUP(database_closep) struct database *database = NULL;
+
+	if (database_open(path, DATABASE_READ, &database, err) < 0)
+		return -1;
+	if (check_format(database, out_format, err) == 0) {
+		*out = TAKE(database);
+		return 0;
+	}
+	if ((err->code != ERROR_IO && err->code != ERROR_UNAVAILABLE) || has_log(path))
+		return -1;
+	*err = (struct error){ 0 };
+	return open_alone(path, out, out_format, err);
+}
+
+/* A file that is not sealed has a log, which must not be passed over. */
+static int open_as_it_is(const char *path, struct database **out, int64_t *out_format,
+                         struct error *err)
+{
+	CLEANUP(database_closep) struct database *database = NULL;
+	struct error ignored;
+
+	if (is_missing(path))
+		return error_set(err, ERROR_NOT_FOUND, "%s is gone", path);
+	if (open_alone(path, &database, out_format, &ignored) == 0 &&
+	    *out_format == WINDOW_FORMAT_SEALED) {
+		*out = TAKE(database);
+		return 0;
+	}
+	database_close(TAKE(database));
+	if (open_unsealed(path, &database, out_format, err) < 0)
+		return -1;
+	if (*out_format == WINDOW_FORMAT_SEALED)
+		return error_set(err, ERROR_UNAVAILABLE, "%s was sealed just now", path);
+	*out = TAKE(database);
+	return 0;
+}
+
 int window_file_open_to_read(const char *path, struct database **out, struct error *err)
 {
 	CLEANUP(database_closep) struct database *database = NULL;
 	int64_t format = 0;
 
-	if (is_missing(path))
-		return error_set(err, ERROR_NOT_FOUND, "%s is gone", path);
-	if (database_open(path, DATABASE_READ, &database, err) < 0)
+	/* a second time for one that was sealed between the two looks */
+	if (open_as_it_is(path, &database, &format, err) < 0 &&
+	    (err->code != ERROR_UNAVAILABLE || open_as_it_is(path, &database, &format, err) < 0))
 		return -1;
-	if (check_format(database, &format, err) < 0) {
-		/*
-		 * a folder that we may not write, and nobody who writes: read the file
-		 * alone
-		 */
-		if ((err->code != ERROR_IO && err->code != ERROR_UNAVAILABLE) || has_log(path))
-			return -1;
-		database_close(TAKE(database));
-		*err = (struct error){ 0 };
-		if (database_open(path, DATABASE_IMMUTABLE, &database, err) < 0 ||
-		    check_format(database, &format, err) < 0)
-			return -1;
-	}
 	if (format == 0)
 		return error_set(err, ERROR_NOT_FOUND, "%s is not made yet", path);
 	if (database_run(database, "PRAGMA cache_size=-256; PRAGMA temp_store=MEMORY", err) < 0)
@@ -219,10 +339,9 @@ int window_file_open_still(const char *path, struct database **out, struct error
 	CLEANUP(database_closep) struct database *database = NULL;
 	int64_t format = 0;
 
-	if (access(path, F_OK) < 0 && errno == ENOENT)
+	if (is_missing(path))
 		return error_set(err, ERROR_NOT_FOUND, "%s is gone", path);
-	if (database_open(path, DATABASE_IMMUTABLE, &database, err) < 0 ||
-	    check_format(database, &format, err) < 0)
+	if (open_alone(path, &database, &format, err) < 0)
 		return -1;
 	if (format == 0)
 		return error_set(err, ERROR_NOT_FOUND, "%s is not made yet", path);

@@ -12,7 +12,9 @@
 #include "storage/database.h"
 #include "storage/sqlite_store.h"
 
-#define WINDOW_FORMAT_BLOCKS 2 /* of user_version: from there on a file has tables of blocks */
+/* Of user_version: */
+#define WINDOW_FORMAT_BLOCKS 2 /* from there on a file has tables of blocks */
+#define WINDOW_FORMAT_SEALED 3 /* it is never changed; another file may take its place */
 
 struct window_file_options {
 	const char *path;
@@ -21,7 +23,7 @@ struct window_file_options {
 	enum sqlite_store_sync sync;
 };
 
-/* For writing; made when it is not there. */
+/* For writing; made when it is not there. ERROR_UNAVAILABLE for a sealed one. */
 int window_file_open(const struct window_file_options *options, struct database **out,
                      struct error *err);
 
@@ -31,7 +33,38 @@ int window_file_open(const struct window_file_options *options, struct database 
  */
 int window_file_add_blocks(struct database *database, struct error *err);
 
-/* For reading, also beside a writer in another process. */
+/*
+ * Moves what is in the log of a file that nobody has open for writing into it; nothing when
+ * there is no log. What readers hold up stays in the log.
+ */
+int window_file_settle(const char *path, enum sqlite_store_sync sync, struct error *err);
+
+/*
+ * A sealed file that is not there yet, without a log, in a transaction that is to be committed
+ * when all is in it. It is nobody's until it is whole, and whoever made it syncs it then.
+ */
+int window_file_create_sealed(const struct window_file_options *options, struct database **out,
+                              struct error *err);
+
+/*
+ * Makes of a copy of a sealed file one that may be written; it is nobody's, as above, and is
+ * synced by whoever made it.
+ */
+int window_file_unseal(const char *path, struct error *err);
+
+enum window_seal {
+	WINDOW_SEAL_UNKNOWN, /* the file could not be read just now */
+	WINDOW_UNSEALED,     /* also when there is no file */
+	WINDOW_SEALED,
+};
+
+/* Looks at the file's numbers alone. */
+enum window_seal window_file_seal(const char *path);
+
+/*
+ * For reading, also beside a writer in another process; a sealed one without locks, and
+ * without files beside it.
+ */
 int window_file_open_to_read(const char *path, struct database **out, struct error *err);
 
 /* For reading a file that nobody writes, such as one of a backup: nothing is left beside it. */

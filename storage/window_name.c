@@ -1,6 +1,7 @@
 #include "storage/window_name.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/hash.h"
 
@@ -124,4 +125,9 @@ bool window_file_parse(const char *name, int32_t *out_day, uint32_t *out_number,
 	*out_number = number;
 	*out_rest = name + strlen(again);
 	return true;
+}
+
+bool window_file_is_passing(const char *rest)
+{
+	return strcmp(rest, WINDOW_SEALING_TAIL) == 0 || strcmp(rest, WINDOW_UNSEALING_TAIL) == 0;
 }

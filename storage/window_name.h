@@ -19,6 +19,10 @@
 #define WINDOW_FILE_SIZE   48  /* of a file's name, NUL included */
 #define TENANT_FOLDER_SIZE 240 /* likewise */
 
+/* Behind a window's name: files that are to take its place, see storage/file_place.h. */
+#define WINDOW_SEALING_TAIL   ".sealing"
+#define WINDOW_UNSEALING_TAIL ".unsealing"
+
 /* The day that a time falls into. */
 static inline int32_t day_of(int64_t unix_ns)
 {
@@ -57,3 +61,6 @@ void window_file_format(int32_t day, uint32_t number, char out[static WINDOW_FIL
  */
 bool window_file_parse(const char *name, int32_t *out_day, uint32_t *out_number,
                        const char **out_rest);
+
+/* Whether what stands behind a window's name is that of a file that is to take its place. */
+bool window_file_is_passing(const char *rest);

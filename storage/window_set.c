@@ -10,19 +10,12 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "storage/window_folder.h"
+#include "storage/window_memory.h"
 
 #define CACHE_LIMIT_ALONE ((size_t)256 << 20) /* of tables, when there is no budget; a guess */
 
 /* ---- holds; all with the lock held ---- */
-
-/* Takes the bytes of a window out of all counts. */
-static void uncharge(struct window_set *set, struct window *window)
-{
-	if (set->budget)
-		budget_give(set->budget, window->charged);
-	set->cache_bytes -= window->charged;
-	window->charged = 0;
-}
 
 /*
  * Lets go of one hold; gives the window when it was the last one: free it without the
@@ -32,7 +25,7 @@ static struct window *let_go(struct window_set *set, struct window *window)
 {
 	if (--window->references > 0)
 		return NULL;
-	uncharge(set, window);
+	window_set_uncharge(set, window);
 	return window;
 }
 
@@ -72,92 +65,57 @@ static bool is_ready(const struct window *window)
 
 /* ---- finding files ---- */
 
-static void close_folder(DIR **folder)
-{
-	if (*folder)
-		(void)closedir(*folder);
-}
-
-/*
- * Sets errno at the end: 0, or why there is no more. readdir() is safe on a directory that no
- * other thread reads.
- */
-static const struct dirent *next_entry(DIR *directory)
-{
-	errno = 0;
-	return readdir(directory); /* NOLINT(concurrency-mt-unsafe) */
-}
-
 /* A file that is there. One that took the place of another is another window. */
 static void list_window(struct window_set *set, struct tenant_windows *tenant,
-                        struct window_place at, uint64_t inode)
+                        const struct window_folder_file *file)
 {
-	struct window *window = get_window(set, tenant, at);
+	struct window *window = get_window(set, tenant, file->place);
 
-	if (window->inode != 0 && window->inode != inode) {
+	if (window->inode != 0 && window->inode != file->inode) {
 		take_out(set, tenant, window);
-		window = get_window(set, tenant, at);
+		window = get_window(set, tenant, file->place);
 	}
-	window->inode = inode;
+	window->inode = file->inode;
 	if (!window->left_out)
 		atomic_store_explicit(&window->ready, true, memory_order_release);
 }
 
-/* Another kind of file under a window's name would stop whoever opens it. */
-static bool is_file(DIR *directory, const struct dirent *entry)
-{
-	struct stat status;
+struct listing {
+	struct window_set *set;
+	const char *folder;
+	bool may_remove; /* what others left: this process writes, and has only begun */
+};
 
-	if (entry->d_type == DT_REG)
-		return true;
-	return fstatat(dirfd(directory), entry->d_name, &status, 0) == 0 && S_ISREG(status.st_mode);
+static void list_file(void *context, const struct window_folder_file *file)
+{
+	const struct listing *listing = context;
+	struct window_set *set = listing->set;
+
+	if (!*file->rest)
+		list_window(set, window_list_tenant(&set->list, listing->folder), file);
+	else if (listing->may_remove && window_file_is_passing(file->rest))
+		(void)unlinkat(file->folder_fd, file->name, 0);
 }
 
 /* Adds the windows whose files are there. With the lock held. */
 static int list_tenant(struct window_set *set, const char *folder, struct error *err)
 {
-	CLEANUP(close_folder) DIR *directory = NULL;
-	CLEANUP(mem_freep) char *path = mem_zalloc(strlen(set->path) + strlen(folder) + 2, 1);
-	struct tenant_windows *tenant = NULL;
-	const struct dirent *entry;
+	struct listing listing = { .set = set, .folder = folder };
 
-	(void)sprintf(path, "%s/%s", set->path, folder);
-	directory = opendir(path);
-	if (!directory)
-		return errno == ENOENT || errno == ENOTDIR
-		               ? 0
-		               : error_set_errno(err, errno, "%s", path);
-	while ((entry = next_entry(directory))) {
-		struct window_place at;
-		const char *rest;
-
-		if (!window_file_parse(entry->d_name, &at.day, &at.number, &rest) || *rest ||
-		    !is_file(directory, entry))
-			continue;
-		if (!tenant)
-			tenant = window_list_tenant(&set->list, folder);
-		list_window(set, tenant, at, entry->d_ino);
-	}
-	return errno == 0 ? 0 : error_set_errno(err, errno, "%s", path);
+	return window_folder_files(set->path, folder, list_file, &listing, err);
 }
 
-static int list_tenants(struct window_set *set, DIR *directory, struct error *err)
+static int list_first(void *context, const char *folder, struct error *err)
 {
-	const struct dirent *entry;
+	struct window_set *set = context;
+	struct listing listing = { .set = set, .folder = folder, .may_remove = !set->follows };
 
-	while ((entry = next_entry(directory))) {
-		if (entry->d_name[0] == '.' || strlen(entry->d_name) >= TENANT_FOLDER_SIZE)
-			continue;
-		if (list_tenant(set, entry->d_name, err) < 0)
-			return -1;
-	}
-	return errno == 0 ? 0 : error_set_errno(err, errno, "%s", set->path);
+	return window_folder_files(set->path, folder, list_file, &listing, err);
 }
 
 int window_set_open(struct window_set *set, const struct window_set_options *options,
                     struct error *err)
 {
-	CLEANUP(close_folder) DIR *directory = NULL;
 	const size_t size = strlen(options->path) + sizeof("/tenants");
 
 	*set = (struct window_set){
@@ -173,19 +131,10 @@ int window_set_open(struct window_set *set, const struct window_set_options *opt
 	(void)pthread_mutex_init(&set->lock, NULL);
 	set->path = mem_zalloc(size, 1);
 	(void)snprintf(set->path, size, "%s/tenants", options->path);
-	directory = opendir(set->path);
-	if (!directory) {
-		if (errno == ENOENT)
-			return 0;
-		(void)error_set_errno(err, errno, "%s", set->path);
-		window_set_close(set);
-		return -1;
-	}
-	if (list_tenants(set, directory, err) < 0) {
-		window_set_close(set);
-		return -1;
-	}
-	return 0;
+	if (window_folder_tenants(set->path, list_first, set, err) == 0)
+		return 0;
+	window_set_close(set);
+	return -1;
 }
 
 void window_set_close(struct window_set *set)
@@ -226,6 +175,12 @@ int window_set_follow(struct window_set *set, const char *folder, struct error *
 }
 
 /* ---- holding ---- */
+
+static void close_folder(DIR **folder)
+{
+	if (*folder)
+		(void)closedir(*folder);
+}
 
 struct window *window_set_next(struct window_set *set, const char *folder,
                                struct window_place place, int32_t last_day)
@@ -306,23 +261,37 @@ int window_set_make_folder(const struct window_set *set, const char *folder, str
 	return 0;
 }
 
+/* The day's last file, or a first one. It is held. With the lock held. */
+static struct window *last_of_day(struct window_set *set, struct tenant_windows *tenant,
+                                  int32_t day)
+{
+	const size_t behind = window_list_index(tenant, (struct window_place){ day, UINT32_MAX });
+
+	if (behind > 0 && tenant->windows[behind - 1]->day == day)
+		return hold(tenant->windows[behind - 1]);
+	return hold(get_window(set, tenant, (struct window_place){ day, 1 }));
+}
+
 int window_set_writable(struct window_set *set, const char *folder, int32_t day,
                         struct window **out, struct error *err)
 {
 	struct tenant_windows *tenant;
-	size_t behind;
+	struct window *last;
 
 	if (window_set_make_folder(set, folder, err) < 0)
 		return -1;
 	(void)pthread_mutex_lock(&set->lock);
 	tenant = window_list_tenant(&set->list, folder);
-	/* the day's last file is the one that is not sealed */
-	behind = window_list_index(tenant, (struct window_place){ day, UINT32_MAX });
-	if (behind > 0 && tenant->windows[behind - 1]->day == day)
-		*out = hold(tenant->windows[behind - 1]);
-	else
-		*out = hold(get_window(set, tenant, (struct window_place){ day, 1 }));
+	last = last_of_day(set, tenant, day);
 	(void)pthread_mutex_unlock(&set->lock);
+	if (!window_is_sealed(last)) {
+		*out = last;
+		return 0;
+	}
+	(void)pthread_mutex_lock(&set->lock);
+	*out = hold(get_window(set, tenant, (struct window_place){ day, last->number + 1 }));
+	(void)pthread_mutex_unlock(&set->lock);
+	window_set_release(set, last);
 	return 0;
 }
 
@@ -369,94 +338,61 @@ void window_set_remove(struct window_set *set, struct window *window)
 		window_set_release(set, window); /* the list's own hold */
 }
 
-/* ---- memory ---- */
+/* ---- replacing ---- */
 
-bool window_set_charge(struct window_set *set, struct window *window)
+bool window_set_reserve(struct window_set *set, struct window *window)
 {
-	const size_t bytes = atomic_load_explicit(&window->table_bytes, memory_order_relaxed) +
-	                     atomic_load_explicit(&window->writer_bytes, memory_order_relaxed);
-	bool fits = true;
+	bool is_mine;
 
 	(void)pthread_mutex_lock(&set->lock);
-	if (bytes > window->charged) {
-		const size_t more = bytes - window->charged;
-
-		fits = !set->budget || budget_take(set->budget, more);
-		if (fits) {
-			window->charged += more;
-			set->cache_bytes += more;
-		}
-	} else if (bytes < window->charged) {
-		const size_t less = window->charged - bytes;
-
-		if (set->budget)
-			budget_give(set->budget, less);
-		window->charged -= less;
-		set->cache_bytes -= less;
-	}
+	is_mine = window->listed && !window->is_going;
+	window->changers += is_mine;
 	(void)pthread_mutex_unlock(&set->lock);
-	return fits;
+	return is_mine;
 }
 
-bool window_set_is_over(struct window_set *set)
+void window_set_unreserve(struct window_set *set, struct window *window)
 {
-	bool is_over;
+	(void)pthread_mutex_lock(&set->lock);
+	window->changers--;
+	(void)pthread_mutex_unlock(&set->lock);
+}
+
+bool window_set_begin_replacing(struct window_set *set, struct window *window)
+{
+	bool may_go;
 
 	(void)pthread_mutex_lock(&set->lock);
-	is_over = set->cache_bytes > set->cache_limit;
+	may_go = window->listed && window->changers == 0;
+	window->is_going = may_go;
 	(void)pthread_mutex_unlock(&set->lock);
-	return is_over;
+	return may_go;
 }
 
-/*
- * The open window that was not used for longest and that nobody holds. With the lock
- * held.
- */
-static struct window *oldest_unused(struct window_set *set, size_t *out_open)
+void window_set_give_up_replacing(struct window_set *set, struct window *window)
 {
-	struct window *oldest = NULL;
-	size_t open = 0;
-
-	for (size_t i = 0; i < set->list.tenant_count; i++) {
-		for (size_t j = 0; j < set->list.tenants[i]->count; j++) {
-			struct window *window = set->list.tenants[i]->windows[j];
-
-			if (atomic_load_explicit(&window->table_bytes, memory_order_relaxed) == 0)
-				continue;
-			open++;
-			if (window->references == 1 &&
-			    (!oldest || window->used_mono_ns < oldest->used_mono_ns))
-				oldest = window;
-		}
-	}
-	*out_open = open;
-	return oldest;
+	(void)pthread_mutex_lock(&set->lock);
+	window->is_going = false;
+	(void)pthread_mutex_unlock(&set->lock);
 }
 
-void window_set_trim(struct window_set *set, int64_t before_mono_ns)
+struct window *window_set_replace(struct window_set *set, struct window *window)
 {
-	for (;;) {
-		struct window_idle idle = { 0 };
-		struct window *oldest;
-		size_t open;
+	const struct window_place place = { window->day, window->number };
+	struct tenant_windows *tenant;
+	struct window *fresh;
+	struct window *last;
 
-		(void)pthread_mutex_lock(&set->lock);
-		oldest = oldest_unused(set, &open);
-		if (oldest && (open > WINDOW_SET_OPEN_MAX || set->cache_bytes > set->cache_limit ||
-		               oldest->used_mono_ns < before_mono_ns)) {
-			/* nobody holds it, and nobody can while the set is locked */
-			idle = window_detach_idle(oldest);
-			uncharge(set, oldest);
-			open--;
-		} else {
-			oldest = NULL;
-		}
-		set->open_count = open;
-		(void)pthread_mutex_unlock(&set->lock);
-		window_free_idle(&idle);
-		if (!oldest)
-			return;
-	}
+	(void)pthread_mutex_lock(&set->lock);
+	tenant = window_list_find(&set->list, window->folder);
+	window_list_remove(&set->list, tenant, window);
+	last = let_go(set, window);
+	fresh = get_window(set, tenant, place);
+	atomic_store_explicit(&fresh->ready, true, memory_order_release);
+	(void)hold(fresh);
+	(void)pthread_mutex_unlock(&set->lock);
+	window_free(last);
+	return fresh;
 }
 
 void window_set_note_damage(struct window_set *set, struct window *left_out)
@@ -467,18 +403,5 @@ void window_set_note_damage(struct window_set *set, struct window *left_out)
 		left_out->left_out = true;
 		atomic_store_explicit(&left_out->ready, false, memory_order_release);
 	}
-	(void)pthread_mutex_unlock(&set->lock);
-}
-
-void window_set_count(struct window_set *set, struct window_set_counts *out)
-{
-	(void)pthread_mutex_lock(&set->lock);
-	(void)oldest_unused(set, &set->open_count);
-	*out = (struct window_set_counts){
-		.windows = set->list.window_count,
-		.open = set->open_count,
-		.cache_bytes = set->cache_bytes,
-		.damaged = set->damaged_count,
-	};
 	(void)pthread_mutex_unlock(&set->lock);
 }

@@ -75,28 +75,27 @@ bool window_set_is_listed(struct window_set *set, const struct window *window);
 void window_set_hold(struct window_set *set, struct window *window);
 void window_set_release(struct window_set *set, struct window *window);
 
+/*
+ * From now on nothing takes the window's place, until the other call: for those who change it
+ * in several steps. False when it is not in the set any more, or is about to go.
+ */
+bool window_set_reserve(struct window_set *set, struct window *window);
+void window_set_unreserve(struct window_set *set, struct window *window);
+
+/*
+ * For the writer's thread: from now on nobody reserves the window, since another file takes the
+ * place of its own. False when somebody has, or it is not in the set. Either of the other calls
+ * ends it; the second one gives the new window, held.
+ */
+bool window_set_begin_replacing(struct window_set *set, struct window *window);
+void window_set_give_up_replacing(struct window_set *set, struct window *window);
+struct window *window_set_replace(struct window_set *set, struct window *window);
+
 /* Takes a window out of the list; its file is gone or damaged. */
 void window_set_remove(struct window_set *set, struct window *window);
-
-/* Counts what a window's tables take now. False when the budget has no room for it. */
-bool window_set_charge(struct window_set *set, struct window *window);
-
-/* Whether the caches take more than their share of the budget. */
-bool window_set_is_over(struct window_set *set);
-
-/* Gives back what nobody uses: more than allowed, or not since before_mono_ns. */
-void window_set_trim(struct window_set *set, int64_t before_mono_ns);
 
 /*
  * Counts a damaged window; `left_out` (or NULL) is one that stays where it is and is not
  * read any more.
  */
 void window_set_note_damage(struct window_set *set, struct window *left_out);
-
-struct window_set_counts {
-	size_t windows;
-	size_t open;
-	size_t cache_bytes;
-	uint64_t damaged;
-};
-void window_set_count(struct window_set *set, struct window_set_counts *out);

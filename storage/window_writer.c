@@ -349,6 +349,7 @@ int window_writer_commit(struct window_writer *writer, struct error *err)
 	writer->touches_blocks = false;
 	group_news_tell(&writer->news, writer->window->times);
 	atomic_store_explicit(&writer->window->may_have_rows, true, memory_order_release);
+	atomic_fetch_add_explicit(&writer->window->commits, 1, memory_order_release);
 	window_tables_persisted(writer->tables);
 	/* committed to a file without a name: nobody would find it again */
 	return database_check_place(writer->database, err);

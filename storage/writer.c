@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "storage/batch.h"
 #include "storage/trusted_time.h"
+#include "storage/window_memory.h"
 
 #define BATCH_WRITES    512                /* of one commit; a guess */
 #define BATCH_BYTES     ((size_t)16 << 20) /* likewise */
@@ -416,6 +417,11 @@ int writer_change_window(struct writer *writer, struct window *window, struct st
 		return -1;
 	}
 	return window_writer_tend(window->writer, err);
+}
+
+struct open_windows *writer_windows(struct writer *writer)
+{
+	return &writer->windows;
 }
 
 int writer_set_aside(struct writer *writer, struct window *window, struct error *err)

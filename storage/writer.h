@@ -57,6 +57,10 @@ typedef int (*writer_change)(struct window_writer *window, void *context, struct
 int writer_change_window(struct writer *writer, struct window *window, struct str tenant,
                          writer_change change, void *context, struct error *err);
 
+/* For jobs: what the writer has open. */
+struct open_windows;
+struct open_windows *writer_windows(struct writer *writer);
+
 /* For jobs: closes the window's writing side and puts its files out of the way. */
 int writer_set_aside(struct writer *writer, struct window *window, struct error *err);
 

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "storage/care/window_checker.h"
 #include "storage/page.h"
+#include "storage/window_file.h"
 #include "storage/window_name.h"
 
 #define SHOWN_MAX "100" /* faults of SQLite's structure that are told; more say nothing new */
@@ -95,6 +96,38 @@ static int check_meta(struct window_checker *checker, struct error *err)
 	return check_tenant(checker, err);
 }
 
+/* ---- the seal ---- */
+
+/* What a sealed file has none of: nothing comes to it, and nobody sends again what is in it. */
+static int check_seal(struct window_checker *checker, struct error *err)
+{
+	static const struct {
+		const char *table;
+		const char *sql;
+		const char *what;
+	} none[] = {
+		{ "profile", "SELECT count(*) FROM profile", "fresh profiles" },
+		{ "sample", "SELECT count(*) FROM sample", "samples of fresh profiles" },
+		{ "block", "SELECT count(origins) FROM block", "blocks with origins" },
+	};
+	int64_t format = 0;
+	int64_t count = 0;
+
+	if (database_number(checker->database, "PRAGMA user_version", 0, &format, err) < 0)
+		return -1;
+	if (format < WINDOW_FORMAT_SEALED)
+		return 0;
+	for (size_t i = 0; i < ARRAY_LENGTH(none); i++) {
+		if (database_number(checker->database, none[i].sql, 0, &count, err) < 0)
+			return -1;
+		if (count > 0)
+			window_checker_tell(checker, none[i].table, NULL,
+			                    "the file is sealed, and has %lld %s", (long long)count,
+			                    none[i].what);
+	}
+	return 0;
+}
+
 /* ---- settings ---- */
 
 static int check_settings(struct window_checker *checker, struct error *err)
@@ -130,7 +163,7 @@ static const struct check window_checks[] = {
 	{ "page", symbol_check },           { "series", series_check },
 	{ "series_group", group_check },    { "profile", profile_check },
 	{ "block", block_check },           { "sample", sample_check },
-	{ "block_page", block_page_check },
+	{ "block_page", block_page_check }, { "meta", check_seal },
 };
 
 static const struct check settings_checks[] = {

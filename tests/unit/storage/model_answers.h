@@ -29,16 +29,14 @@ struct model_sums {
 	uint64_t sum;
 };
 
-/* A store adds stacks up window by window: the model knows them by day. */
+/* A store tells sums file by file, of which a day may have several: they are added up. */
 static inline void model_merge(const struct model *model, const struct model_question *question,
                                const struct store_parts *parts, struct lines *out)
 {
 	struct model_sums *sums = calloc(model->count * MODEL_ROWS + 1, sizeof(*sums));
-	int64_t *days = calloc(model->count * MODEL_ROWS + 1, sizeof(*days));
 	size_t count = 0;
 
 	assert_non_null(sums);
-	assert_non_null(days);
 	for (size_t i = 0; i < model->count; i++) {
 		const struct model_profile *profile = &model->profiles[i];
 		const uint32_t part = parts ? model_part_of_pod(profile->pod, strlen(profile->pod))
@@ -52,20 +50,18 @@ static inline void model_merge(const struct model *model, const struct model_que
 			if (!model_matches(profile, type, question))
 				continue;
 			for (size_t row = 0; row < profile->row_count; row++) {
-				const int64_t day = profile->time / DAY_NS;
 				size_t at = 0;
 
 				if (!model_row_passes(&profile->rows[row], question))
 					continue;
 				while (at < count &&
-				       (sums[at].part != part || days[at] != day ||
+				       (sums[at].part != part ||
 				        strcmp(sums[at].stack, profile->rows[row].stack) != 0))
 					at++;
 				if (at == count)
 					count++;
 				sums[at].part = part;
 				sums[at].stack = profile->rows[row].stack;
-				days[at] = day;
 				sums[at].sum += (uint64_t)profile->rows[row].values[type];
 			}
 		}
@@ -75,7 +71,6 @@ static inline void model_merge(const struct model *model, const struct model_que
 			lines_add(out, "%u %s %lld", sums[i].part, sums[i].stack,
 			          (long long)sums[i].sum);
 	free(sums);
-	free(days);
 }
 
 static inline void model_scan(const struct model *model, const struct model_question *question,

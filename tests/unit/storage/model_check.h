@@ -18,10 +18,12 @@ static inline int model_on_sums(void *context, const struct stack_sums *sums, st
 	(void)err;
 	for (size_t i = 0; i < sums->count; i++) {
 		char stack[100];
+		char key[128];
 
 		assert_true(i == 0 || sums->stacks[i] > sums->stacks[i - 1]);
 		stack_text(sums->symbols, sums->stacks[i], stack, sizeof(stack));
-		lines_add(context, "%u %s %lld", sums->part, stack, (long long)sums->sums[i]);
+		(void)snprintf(key, sizeof(key), "%u %s", sums->part, stack);
+		lines_add_sum(context, key, (uint64_t)sums->sums[i]);
 	}
 	return 0;
 }
@@ -135,7 +137,10 @@ static inline void model_query_init(struct model_query *query, struct arena *are
 static inline int model_ask_merge(struct store *store, const struct model_query *asked,
                                   struct lines *out, struct error *err)
 {
-	return store_merge(store, &asked->query, asked->parts, model_on_sums, out, err);
+	const int result = store_merge(store, &asked->query, asked->parts, model_on_sums, out, err);
+
+	lines_drop_nothing(out);
+	return result;
 }
 
 static inline int model_ask_scan(struct store *store, const struct model_query *asked,

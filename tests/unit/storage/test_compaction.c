@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "storage/block.h"
-#include "storage/database.h"
 #include "tests/unit/storage/model_check.h"
 #include "tests/unit/storage/whole_store.h"
 
@@ -19,28 +18,19 @@ static struct store *open_store(const char *path)
 		&(struct sqlite_store_options){ .path = path, .compact_after_ns = AT_ONCE });
 }
 
+/* Whose days that are over are sealed as soon as all is in blocks. */
+static struct store *open_sealing(const char *path)
+{
+	return store_open_at(&(struct sqlite_store_options){
+		.path = path, .compact_after_ns = AT_ONCE, .seal_after_ns = AT_ONCE });
+}
+
 static void make_blocks(struct store *store)
 {
 	struct error err = { 0 };
 
 	if (sqlite_store_compact(store, &err) < 0)
 		fail_msg("%s", err.message);
-}
-
-/* The one number that a statement gives, of a window's file. */
-static int64_t count_in(const char *folder, const char *file, const char *sql)
-{
-	struct database *database = NULL;
-	struct error err = { 0 };
-	char path[4200];
-	int64_t number = 0;
-
-	(void)snprintf(path, sizeof(path), "%s/tenants/t/%s", folder, file);
-	if (database_open(path, DATABASE_READ, &database, &err) < 0 ||
-	    database_number(database, sql, -1, &number, &err) < 0)
-		fail_msg("%s", err.message);
-	database_close(database);
-	return number;
 }
 
 /* ---- random profiles ---- */
@@ -262,13 +252,22 @@ static void remove_some(struct model *model, struct store *store, uint64_t *stat
 	assert_int_equal(remove_from(store, &question, STORE_REMOVE), expected);
 }
 
-static void send_some(struct model *model, struct store *store, uint64_t *state, size_t count)
+enum sending {
+	SEND_ORIGINS,
+	SEND_NO_ORIGINS,
+};
+
+static void send_some(struct model *model, struct store *store, uint64_t *state, size_t count,
+                      enum sending sending)
 {
 	struct model_profile profiles[64];
 
 	assert_true(count <= ARRAY_LENGTH(profiles));
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		profiles[i] = random_profile(state);
+		if (sending == SEND_NO_ORIGINS)
+			profiles[i].origin = 0;
+	}
 	model_send(model, store, profiles, count);
 }
 
@@ -281,11 +280,11 @@ static void whatever_happens_answers_stay_exact(void **state)
 		struct model model = { 0 };
 		const struct model_question all = { .start = INT64_MIN, .end = INT64_MAX };
 
-		send_some(&model, store, &random, 20);
+		send_some(&model, store, &random, 20, SEND_ORIGINS);
 		follower = store_open_at(
 			&(struct sqlite_store_options){ .path = *state, .read_only = true });
 		for (int round = 0; round < 24; round++) {
-			send_some(&model, store, &random, 1 + below(&random, 40));
+			send_some(&model, store, &random, 1 + below(&random, 40), SEND_ORIGINS);
 			if (below(&random, 2) == 0)
 				make_blocks(store);
 			if (below(&random, 3) == 0)
@@ -297,6 +296,63 @@ static void whatever_happens_answers_stay_exact(void **state)
 			check_everything(&model, store, &random);
 			check_everything(&model, follower, &random);
 		}
+		store_close(follower);
+		(void)remove_from(store, &all, STORE_REMOVE);
+		(void)model_remove(&model, &all);
+		check_everything(&model, store, &random);
+		store_close(store);
+		model_fini(&model);
+	}
+}
+
+/* Nobody knows profiles of sealed windows again. */
+static void forget_origins(struct model *model)
+{
+	for (size_t i = 0; i < model->count; i++)
+		model->profiles[i].origin = 0;
+}
+
+/*
+ * The same while windows are sealed all the time, at moments of the store's own choice, and at
+ * some that are asked for. In between a store that seals nothing deletes and adds to sealed days.
+ */
+static void whatever_is_sealed_answers_stay_exact(void **state)
+{
+	for (uint64_t seed = 1; seed <= 2; seed++) {
+		uint64_t random = seed * UINT64_C(0xd1342543de82ef95);
+		struct store *store = open_sealing(*state);
+		struct store *follower;
+		struct model model = { 0 };
+		const struct model_question all = { .start = INT64_MIN, .end = INT64_MAX };
+		bool seals = true;
+
+		send_some(&model, store, &random, 20, SEND_NO_ORIGINS);
+		follower = store_open_at(
+			&(struct sqlite_store_options){ .path = *state, .read_only = true });
+		for (int round = 0; round < 9; round++) {
+			send_some(&model, store, &random, 1 + below(&random, 40),
+			          seals ? SEND_NO_ORIGINS : SEND_ORIGINS);
+			if (below(&random, 2) == 0)
+				make_blocks(store);
+			if (below(&random, 3) == 0)
+				remove_some(&model, store, &random);
+			if (below(&random, 5) == 0) {
+				if (seals)
+					make_blocks(
+						store); /* from here on nothing is known again */
+				store_close(store);
+				seals = !seals;
+				store = seals ? open_sealing(*state) : open_store(*state);
+				forget_origins(&model);
+			}
+			check_everything(&model, store, &random);
+			check_everything(&model, follower, &random);
+		}
+		store_close(store);
+		store = open_sealing(*state);
+		make_blocks(store);
+		check_everything(&model, store, &random);
+		check_everything(&model, follower, &random);
 		store_close(follower);
 		(void)remove_from(store, &all, STORE_REMOVE);
 		(void)model_remove(&model, &all);
@@ -341,18 +397,18 @@ static void rows_of_an_hour_become_one_block(void **state)
 
 	fill_hours(&model, store, 3, 100);
 	make_blocks(store); /* none: everything came a moment ago */
-	assert_int_equal(count_in(*state, file, "PRAGMA user_version"), 1);
-	assert_int_equal(count_in(*state, file, "SELECT count(*) FROM profile"), 300);
+	assert_int_equal(window_number(*state, file, "PRAGMA user_version"), 1);
+	assert_int_equal(window_number(*state, file, "SELECT count(*) FROM profile"), 300);
 	store_close(store);
 	store = open_store(*state);
 	make_blocks(store);
-	assert_int_equal(count_in(*state, file, "PRAGMA user_version"), 2);
-	assert_int_equal(count_in(*state, file, "SELECT count(*) FROM profile"), 0);
-	assert_int_equal(count_in(*state, file, "SELECT count(*) FROM sample"), 0);
-	assert_int_equal(count_in(*state, file, "SELECT count(*) FROM block"), 3);
-	assert_int_equal(count_in(*state, file, "SELECT min(profiles) FROM block"), 100);
+	assert_int_equal(window_number(*state, file, "PRAGMA user_version"), 2);
+	assert_int_equal(window_number(*state, file, "SELECT count(*) FROM profile"), 0);
+	assert_int_equal(window_number(*state, file, "SELECT count(*) FROM sample"), 0);
+	assert_int_equal(window_number(*state, file, "SELECT count(*) FROM block"), 3);
+	assert_int_equal(window_number(*state, file, "SELECT min(profiles) FROM block"), 100);
 	/* none has an origin: heads, sums, detail */
-	assert_int_equal(count_in(*state, file, "SELECT count(*) FROM block_page"), 9);
+	assert_int_equal(window_number(*state, file, "SELECT count(*) FROM block_page"), 9);
 	store_usage(store, &usage);
 	assert_int_equal(usage.blocks_made, 3);
 	assert_int_equal(usage.profiles_compacted, 300);
@@ -379,14 +435,14 @@ static void late_profiles_join_the_block_of_their_hour(void **state)
 	fill_hours(&model, store, 1, 30);
 	model_check_all(&model, store, &all);
 	make_blocks(store);
-	assert_int_equal(count_in(*state, file, "SELECT count(*) FROM block"), 1);
-	assert_int_equal(count_in(*state, file, "SELECT sum(profiles) FROM block"), 70);
-	assert_int_equal(count_in(*state, file, "SELECT count(*) FROM block_page"), 3);
+	assert_int_equal(window_number(*state, file, "SELECT count(*) FROM block"), 1);
+	assert_int_equal(window_number(*state, file, "SELECT sum(profiles) FROM block"), 70);
+	assert_int_equal(window_number(*state, file, "SELECT count(*) FROM block_page"), 3);
 	/* a few do not make a large one anew */
 	fill_hours(&model, store, 1, 3);
 	make_blocks(store);
-	assert_int_equal(count_in(*state, file, "SELECT count(*) FROM block"), 2);
-	assert_int_equal(count_in(*state, file, "SELECT sum(profiles) FROM block"), 73);
+	assert_int_equal(window_number(*state, file, "SELECT count(*) FROM block"), 2);
+	assert_int_equal(window_number(*state, file, "SELECT sum(profiles) FROM block"), 73);
 	model_check_all(&model, store, &all);
 	store_close(store);
 	model_fini(&model);
@@ -451,17 +507,17 @@ static void more_than_a_block_holds_becomes_several(void **state)
 	model_send(&model, store, sent, 9000);
 	assert_true(9000 > BLOCK_PROFILES_MAX);
 	make_blocks(store);
-	assert_int_equal(count_in(*state, file, "SELECT count(*) FROM block"), 1);
-	assert_int_equal(count_in(*state, file, "SELECT sum(profiles) FROM block"), 6000);
-	assert_int_equal(count_in(*state, file, "SELECT count(*) FROM profile"), 3000);
+	assert_int_equal(window_number(*state, file, "SELECT count(*) FROM block"), 1);
+	assert_int_equal(window_number(*state, file, "SELECT sum(profiles) FROM block"), 6000);
+	assert_int_equal(window_number(*state, file, "SELECT count(*) FROM profile"), 3000);
 	/* 1 to 60 are 1830, 150 times; of pod 0: 1, 4, ... 58 are 590 */
 	assert_string_equal(merge_all(store, "{}"), "0 main;work 274500");
 	assert_string_equal(merge_all(store, "{pod=\"pod-0\"}"), "0 main;work 88500");
 	store_close(store);
 	store = open_store(*state);
 	make_blocks(store);
-	assert_int_equal(count_in(*state, file, "SELECT count(*) FROM block"), 2);
-	assert_int_equal(count_in(*state, file, "SELECT count(*) FROM profile"), 0);
+	assert_int_equal(window_number(*state, file, "SELECT count(*) FROM block"), 2);
+	assert_int_equal(window_number(*state, file, "SELECT count(*) FROM profile"), 0);
 	assert_string_equal(merge_all(store, "{}"), "0 main;work 274500");
 	store_close(store);
 	free(sent);
@@ -481,9 +537,9 @@ static void deleting_a_whole_block_leaves_no_page(void **state)
 	make_blocks(store);
 	assert_int_equal(remove_from(store, &hour, STORE_REMOVE), 80);
 	assert_int_equal(model_remove(&model, &hour), 80);
-	assert_int_equal(count_in(*state, file, "SELECT count(*) FROM block"), 1);
-	assert_int_equal(count_in(*state, file, "SELECT count(*) FROM block_page"), 3);
-	assert_int_equal(count_in(*state, file, "SELECT count(*) FROM profile"), 0);
+	assert_int_equal(window_number(*state, file, "SELECT count(*) FROM block"), 1);
+	assert_int_equal(window_number(*state, file, "SELECT count(*) FROM block_page"), 3);
+	assert_int_equal(window_number(*state, file, "SELECT count(*) FROM profile"), 0);
 	model_check_all(&model, store, &all);
 	store_close(store);
 	model_fini(&model);
@@ -588,6 +644,7 @@ int main(void)
 		TEST(more_than_a_block_holds_becomes_several),
 		TEST(deleting_a_whole_block_leaves_no_page),
 		TEST(whatever_happens_answers_stay_exact),
+		TEST(whatever_is_sealed_answers_stay_exact),
 		TEST(readers_see_each_profile_once_while_blocks_are_made),
 	};
 

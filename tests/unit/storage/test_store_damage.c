@@ -64,7 +64,7 @@ static void a_window_of_a_later_format_is_set_aside_and_the_rest_is_served(void 
 	append_one(store, "t", NOON);
 	append_one(store, "t", NOON + DAY_NS);
 	store_close(store);
-	put_number(*state, "tenants/t/2024-10-04.db", 60, (const uint8_t[]){ 0, 0, 0, 3 });
+	put_number(*state, "tenants/t/2024-10-04.db", 60, (const uint8_t[]){ 0, 0, 0, 4 });
 	store = store_open_plain(*state);
 	assert_string_equal(merge_all(store, "{}"), "error 13");
 	assert_string_equal(merge_all(store, "{}"), "0 main;work 3");

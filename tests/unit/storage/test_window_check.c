@@ -234,6 +234,24 @@ static void totals_wrap(void **state)
 	symbol_table_free(table);
 }
 
+static void a_sealed_file_has_no_fresh_profiles_and_no_origins(void **state)
+{
+	struct store *store = store_open_plain(*state);
+	struct database *database;
+	struct error err = { 0 };
+
+	append_one(store, "t", NOON);
+	append_one(store, "t", NOON + 1);
+	store_close(store);
+	database = open_window(*state);
+	assert_int_equal(window_file_add_blocks(database, &err), 0);
+	run_sql(database, "PRAGMA user_version=3");
+	assert_string_equal(check(database),
+	                    "profile: the file is sealed, and has 2 fresh profiles | "
+	                    "sample: the file is sealed, and has 2 samples of fresh profiles");
+	database_close(database);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -247,6 +265,7 @@ int main(void)
 		TEST(numbers_that_cannot_be),
 		TEST(a_stack_may_have_several_rows),
 		TEST(totals_wrap),
+		TEST(a_sealed_file_has_no_fresh_profiles_and_no_origins),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

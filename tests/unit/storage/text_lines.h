@@ -69,3 +69,36 @@ static inline void lines_add_once(struct lines *lines, const char *text)
 			return;
 	lines_add(lines, "%s", text);
 }
+
+/* Adds to the sum of a key, "key sum"; sums wrap. */
+static inline void lines_add_sum(struct lines *lines, const char *key, uint64_t value)
+{
+	const size_t length = strlen(key);
+
+	for (size_t i = 0; i < lines->count; i++) {
+		char *line = lines->lines[i];
+
+		if (strncmp(line, key, length) != 0 || line[length] != ' ' ||
+		    strchr(line + length + 1, ' '))
+			continue;
+		value += (uint64_t)strtoll(line + length + 1, NULL, 10);
+		free(line);
+		lines->lines[i] = lines->lines[--lines->count];
+		break;
+	}
+	lines_add(lines, "%s %lld", key, (long long)value);
+}
+
+/* What comes to nothing is not told. */
+static inline void lines_drop_nothing(struct lines *lines)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < lines->count; i++) {
+		if (strcmp(strrchr(lines->lines[i], ' '), " 0") == 0)
+			free(lines->lines[i]);
+		else
+			lines->lines[kept++] = lines->lines[i];
+	}
+	lines->count = kept;
+}
