@@ -56,6 +56,9 @@ static int open_store(struct app *app, const struct options *options, struct err
 			.compact_after_ns = options->storage_compact_after_ns > 0
 	                                            ? options->storage_compact_after_ns
 	                                            : 1,
+			.seal_after_ns = options->storage_seal_after_ns > 0
+	                                         ? options->storage_seal_after_ns
+	                                         : 1,
 			.allow_network_fs = options->storage_allow_network_fs,
 			.budget = &app->memory,
 		},

@@ -81,6 +81,7 @@ static void collect_store(struct app *app)
 	set(metrics->store_disk_bytes, (double)usage.disk_bytes);
 	set(metrics->store_wal_bytes, (double)usage.wal_bytes);
 	set(metrics->store_windows, (double)usage.window_count);
+	set(metrics->store_sealed_windows, (double)usage.sealed_window_count);
 	set(metrics->store_open_windows, (double)usage.open_window_count);
 	set(metrics->store_cache_bytes, (double)usage.cache_bytes);
 	set(metrics->store_queue_length, (double)usage.queue_length);
