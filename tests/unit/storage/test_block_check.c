@@ -18,14 +18,16 @@ static void append_at(struct store *store, int64_t time, uint64_t origin)
 
 static struct database *window_with_blocks(const char *folder)
 {
-	struct store *store = store_open_at(
-		&(struct sqlite_store_options){ .path = folder, .compact_after_ns = 1 });
+	struct store *store = store_open_plain(folder); /* so that no block is made in between */
 	struct error err = { 0 };
 
 	for (int i = 0; i < 3; i++) {
 		append_at(store, NOON - HOUR_NS + i, 100 + (uint64_t)i);
 		append_at(store, NOON + i, 200 + (uint64_t)i);
 	}
+	store_close(store);
+	store = store_open_at(
+		&(struct sqlite_store_options){ .path = folder, .compact_after_ns = 1 });
 	if (sqlite_store_compact(store, &err) < 0)
 		fail_msg("%s", err.message);
 	store_close(store);
