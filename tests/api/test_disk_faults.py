@@ -322,6 +322,35 @@ class Again(Faulty):
         finally:
             server.close()
 
+    def seal_one(self, kind, n):
+        """The days that are over are sealed, or stay as they are; what comes late is taken either way."""
+        server, tenants = self.copy("-storage.compact-after=0", "-storage.seal-after=0")
+        over = 3 * len(tenants)
+
+        def is_sealed():
+            text = server.get("/metrics").text
+            return int(re.search(r"^vramscope_store_sealed_windows (\d+)", text, re.M)[1]) >= over
+        try:
+            server.faults.arm(kind, n)
+            if self.begins(server):
+                harness.wait_until(lambda: server.faults.get(faults.FAILED, "Q") or is_sealed(), 120, "sealed days")
+                failed = server.faults.disarm()
+            else:
+                failed = server.faults.disarm()
+                self.assertTrue(self.begins(server))
+            self.judge(server, tenants)
+            for tenant in tenants:
+                for days_ago in (1, 2):
+                    self.assertEqual(tenant.send(server, days_ago).status, 200, server.log_text())
+            self.judge(server, tenants)
+            self.over(server)
+            server.start()
+            self.judge(server, tenants)
+            self.over(server)
+            return failed
+        finally:
+            server.close()
+
     def forget_one(self, kind, n):
         """Two days are too old, all at once: those within the time are there whatever happens."""
         server, tenants = self.copy()
@@ -367,6 +396,7 @@ def add_tests():
                 yield Work, "test_%s_from_then_on" % kind, lambda self: self.all_rounds(kind, faults.FOR_EVER)
             yield Begin, "test_%s_at_the_first_start" % kind, lambda self: self.sweep(kind, lambda n: self.run_one(kind, n))
             yield Again, "test_%s_after_a_kill" % kind, lambda self: self.sweep(kind, lambda n: self.open_one(kind, n))
+            yield Again, "test_%s_while_days_are_sealed" % kind, lambda self: self.sweep(kind, lambda n: self.seal_one(kind, n))
             yield Again, "test_%s_while_profiles_are_deleted" % kind, lambda self: self.sweep(kind, lambda n: self.delete_one(kind, n))
             if kind != "memory":
                 yield Again, "test_%s_at_the_end" % kind, lambda self: self.sweep(kind, lambda n: self.close_one(kind, n))
