@@ -8,11 +8,9 @@ BUILD is a release build with the targets vramscope, profbench and limits. Print
 Figures are as good as the machine is quiet: compare the ratios with the bound, which is measured in the same sitting.
 """
 import argparse
-import contextlib
 import glob
 import os
 import re
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -127,18 +125,8 @@ def compacted(server):
     return metric(server, "vramscope_store_profiles_compacted_total")
 
 
-def used_bytes(folder):
-    """Of a store that nobody has open: all its databases without the pages that SQLite keeps for what comes next."""
-    total = 0
-    for path in glob.glob(folder + "/**/*.db", recursive=True):
-        with contextlib.closing(sqlite3.connect("file:%s?mode=ro" % path, uri=True)) as database:
-            size, pages, free = (database.execute("PRAGMA " + name).fetchone()[0] for name in ("page_size", "page_count", "freelist_count"))
-        total += size * (pages - free)
-    return total
-
-
 def history(sitting, key, workload):
-    """Fills, waits until everything lies in blocks, starts again, asks. What "sealed" says is the store's size then, free pages left out."""
+    """Fills, waits until everything lies in blocks, has the days sealed, starts again, asks. What "sealed" says is the store's size then."""
     import harness  # pylint: disable=import-outside-toplevel
     hours = max(1, round(workload.hours * sitting.arguments.hours_scale))
     end = int(time.time()) // 86400 * 86400  # whole days that are over
@@ -146,7 +134,11 @@ def history(sitting, key, workload):
         said = numbers(sitting.profbench("fill", workload, server, "--services", 2, "--hours", hours, "--connections", 32, "--end", end))
         harness.wait_until(lambda: compacted(server) >= said["profiles"] and backlog(server) == 0, 900, "blocks")
         server.stop()
-        sitting.figures[key, "sealed"] = used_bytes(server.store) / said["profiles"]
+        server.options.append("-storage.seal-after=0s")
+        server.start()
+        harness.wait_until(lambda: metric(server, "vramscope_store_sealed_windows") == metric(server, "vramscope_store_windows"), 900, "sealed days")
+        server.stop()
+        sitting.figures[key, "sealed"] = disk_bytes(server.store) / said["profiles"]
         began = time.monotonic()
         server.start()
         sitting.figures[key, "ready"] = time.monotonic() - began
