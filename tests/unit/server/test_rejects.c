@@ -162,8 +162,8 @@ static void any_order_of_tenants_is_kept_as_a_list_would(void **state)
 		add(rejects, name, i);
 		model_add(&model, name[0], i);
 		if (i % 500 == 499)
-			for (char tenant = 'a'; tenant <= 'z'; tenant++)
-				assert_model(&model, rejects, tenant);
+			for (int tenant = 'a'; tenant <= 'z'; tenant++)
+				assert_model(&model, rejects, (char)tenant);
 	}
 }
 

@@ -445,7 +445,7 @@ static int set_up(void **state)
 	(void)state;
 	if (!mkdtemp(folder))
 		return -1;
-	snprintf(path, sizeof(path), "%s/recording", folder);
+	(void)snprintf(path, sizeof(path), "%s/recording", folder);
 	alloc_event = calloc(1, sizeof(*alloc_event) + STACK_BYTES);
 	if (!alloc_event)
 		return -1;

@@ -27,7 +27,7 @@ static int make_folder(void **state)
 	(void)state;
 	if (!mkdtemp(folder))
 		return -1;
-	snprintf(path, sizeof(path), "%s/recording", folder);
+	(void)snprintf(path, sizeof(path), "%s/recording", folder);
 	return 0;
 }
 
