@@ -49,7 +49,7 @@ static void names_alone_are_an_identity(void **state)
 	struct process_identity read;
 
 	(void)state;
-	(void)strcpy(bytes + 256, "python3");
+	memcpy(bytes + 256, "python3", sizeof("python3"));
 	assert_true(recorded_identity_decode(str_make(bytes, sizeof(bytes)), &read));
 	assert_same(&read, &(struct process_identity){ .service_name = { "trainer" },
 	                                               .comm = { "python3" } });
