@@ -142,6 +142,16 @@ static bool check_method(const struct exchange *exchange)
 	       str_equals(exchange->request.method, exchange->route->method);
 }
 
+/* Calls of gRPC are posted: to them a page is a path that is none. */
+static const struct route *find_route(const struct exchange *exchange, struct str path)
+{
+	const struct route *route = route_find(path);
+
+	if (route && grpc_is(&exchange->request) && strcmp(route->method, "POST") != 0)
+		return NULL;
+	return route;
+}
+
 bool dispatch_begin(struct exchange *exchange, struct str raw_path, struct str raw_query)
 {
 	struct str path = raw_path;
@@ -159,7 +169,7 @@ bool dispatch_begin(struct exchange *exchange, struct str raw_path, struct str r
 		return false;
 	}
 	exchange->request.path = path;
-	exchange->route = route_find(path);
+	exchange->route = find_route(exchange, path);
 	if (!exchange->route) {
 		refuse_path(exchange, path);
 		return false;

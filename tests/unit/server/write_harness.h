@@ -13,6 +13,7 @@
 #include "server/http/exchange.h"
 #include "server/rate_limit.h"
 #include "server/routes/route.h"
+#include "server/senders.h"
 
 /* What the store does with a write. */
 enum harness_store {
@@ -85,6 +86,7 @@ static inline void harness_init(struct harness *harness)
 	harness->app.registry = metrics_new();
 	harness->app.metrics = app_metrics_new(harness->app.registry);
 	harness->app.ingest_rate = rate_limit_new();
+	harness->app.senders = senders_new();
 	atomic_init(&harness->app.limits, &harness->limits);
 	harness->arena = arena_new((size_t)64 << 20, &harness->app.memory);
 	http_response_init(&harness->exchange.response, 1 << 16);
@@ -94,6 +96,7 @@ static inline void harness_fini(struct harness *harness)
 {
 	http_response_fini(&harness->exchange.response);
 	arena_free(harness->arena);
+	senders_free(harness->app.senders);
 	rate_limit_free(harness->app.ingest_rate);
 	app_metrics_free(harness->app.metrics);
 	metrics_free(harness->app.registry);
