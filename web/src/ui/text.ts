@@ -21,8 +21,12 @@ export function shortened(name: string, longest = LONGEST): string {
 	return `${text.slice(0, side)}…${text.slice(-side)}`;
 }
 
-/** The end of a path, which is what tells two files apart. */
+const SHORT_PLACE = 34;
+
+/** The end of a path, which is what tells two files apart; the line is never cut off. */
 export function shortPlace(place: string): string {
 	const parts = visible(place).split('/');
-	return parts.length > 3 ? `…/${parts.slice(-2).join('/')}` : parts.join('/');
+	const last = parts.slice(-2).join('/');
+	if (parts.length <= 3 && place.length <= SHORT_PLACE) return parts.join('/');
+	return `…/${last.length <= SHORT_PLACE ? last : parts[parts.length - 1]}`;
 }
