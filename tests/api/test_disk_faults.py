@@ -84,18 +84,18 @@ class Faulty(unittest.TestCase):
     def setUp(self):
         self.runs = 0
 
-    def sweep(self, kind, run):
-        """Runs it with the n-th call failing, for every STEP-th n, until there is no such call."""
+    def sweep(self, kind, run, stride=1):
+        """Runs it with the n-th call failing, for every STEP-th n, until there is no such call. A scenario of many calls goes in strides."""
         n = 1
-        while n < CALLS_MAX:
+        while n < CALLS_MAX * stride:
             self.runs += 1
             try:
                 if run(n) == 0:
                     break
             except Exception as e:
                 raise AssertionError("%s at call %d (%s): %s" % (kind, n, self.server.faults.last_failed, e)) from e
-            n += STEP
-        self.assertLess(n, CALLS_MAX, "the scenario does not end")
+            n += STEP * stride
+        self.assertLess(n, CALLS_MAX * stride, "the scenario does not end")
         self.assertGreater(self.runs, 1, "no call of the scenario can fail so")
         print("%d runs, up to %d calls" % (self.runs, n))
 
@@ -396,7 +396,7 @@ def add_tests():
                 yield Work, "test_%s_from_then_on" % kind, lambda self: self.all_rounds(kind, faults.FOR_EVER)
             yield Begin, "test_%s_at_the_first_start" % kind, lambda self: self.sweep(kind, lambda n: self.run_one(kind, n))
             yield Again, "test_%s_after_a_kill" % kind, lambda self: self.sweep(kind, lambda n: self.open_one(kind, n))
-            yield Again, "test_%s_while_days_are_sealed" % kind, lambda self: self.sweep(kind, lambda n: self.seal_one(kind, n))
+            yield Again, "test_%s_while_days_are_sealed" % kind, lambda self: self.sweep(kind, lambda n: self.seal_one(kind, n), 61)
             yield Again, "test_%s_while_profiles_are_deleted" % kind, lambda self: self.sweep(kind, lambda n: self.delete_one(kind, n))
             if kind != "memory":
                 yield Again, "test_%s_at_the_end" % kind, lambda self: self.sweep(kind, lambda n: self.close_one(kind, n))
