@@ -35,8 +35,11 @@ static void stand_in_location(struct symbol_table *table)
 	(void)symbol_table_add_location(table, PROFILE_NONE, 0, NULL, 0);
 }
 
+/* Locations come first; where all of them are lost there is none to refer to. */
 static void stand_in_stack(struct symbol_table *table)
 {
+	if (table->counts[SYMBOL_LOCATION] == 0)
+		stand_in_location(table);
 	(void)symbol_table_add_stack(table, 0, 0);
 }
 
