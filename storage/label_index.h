@@ -15,7 +15,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "storage/column.h"
+#include "profile/column.h"
 #include "storage/hash_slots.h"
 #include "storage/postings.h"
 

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "storage/column.h"
+#include "profile/column.h"
 
 #define NODE_INDEX_PENDING 64
 

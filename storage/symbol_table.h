@@ -2,7 +2,7 @@
  * The symbols of one window in memory: strings, functions, mappings, locations and the
  * tree of stacks.
  *
- * Shape    columns that only grow (storage/column.h); references point to what is there
+ * Shape    columns that only grow (profile/column.h); references point to what is there
  *          already. String 0 is "" and stack 0 the root: they are there from the start
  *          and stand in no page.
  * Threads  one adds and publishes; any may take views, which hold what was published
@@ -17,8 +17,8 @@
 #pragma once
 
 #include "base/arena.h"
+#include "profile/column.h"
 #include "profile/symbols.h"
-#include "storage/column.h"
 
 /*
  * In the order in which they may refer back: each kind refers to earlier ones (and to

@@ -1,4 +1,4 @@
-#include "storage/column.h"
+#include "profile/column.h"
 
 #include <stdio.h>
 #include <stdlib.h>
