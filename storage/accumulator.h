@@ -32,6 +32,12 @@ void accumulator_fini(struct accumulator *accumulator);
 /* Room for stacks below `count`; what was summed stays. */
 int accumulator_reserve(struct accumulator *accumulator, uint32_t count, struct error *err);
 
+/* Asks the memory for the place of a stack that is added to soon. */
+static inline void accumulator_prefetch(const struct accumulator *accumulator, uint32_t stack)
+{
+	__builtin_prefetch(&accumulator->sums[stack], 1);
+}
+
 /* Sums wrap. */
 static inline void accumulator_add(struct accumulator *accumulator, uint32_t stack, int64_t value)
 {

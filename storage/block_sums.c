@@ -94,68 +94,77 @@ int block_sums_decode(struct str payload, struct arena *arena, struct block_sums
 
 /* ---- adding ---- */
 
-#define SOME 64 /* entries that are read at once: those of a word of a bitmap */
+#define AHEAD 16 /* steps; a guess */
 
-/* The sums of one series, and where they go. */
+/* The sums of one series over some groups, by index into the block's stacks. */
 struct addition {
-	const uint32_t *stacks;
-	struct accumulator *accumulator;
+	uint64_t *sums;
+	int64_t *values; /* of the group that is added: room for the largest */
 	const struct block_numbers *numbers;
 	const struct block_numbers *by_entry; /* factors, or NULL */
-	const int64_t *by_stack;              /* likewise */
+	int64_t *factors;                     /* room for those of the group */
+	const int64_t *by_stack;              /* factors, or NULL */
 	uint64_t factor;                      /* when there are none */
-	size_t at;                            /* the next entry */
 };
 
-/* Multiplies the values of entries by their factors. */
-static void multiply(const struct addition *addition, const uint32_t *indexes, uint32_t count,
-                     int64_t *values)
+static void add_bitmap(const struct addition *addition, const uint8_t *bitmap, size_t size)
 {
-	int64_t factors[SOME];
+	const int64_t *values = addition->values;
 
-	if (addition->by_entry)
-		block_numbers_read(addition->by_entry, addition->at, count, factors);
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t factor = addition->factor;
-
-		if (addition->by_entry)
-			factor = (uint64_t)factors[i];
-		else if (addition->by_stack)
-			factor = (uint64_t)addition->by_stack[indexes[i]];
-		values[i] = (int64_t)((uint64_t)values[i] * factor);
-	}
-}
-
-/* Adds the next entries, at most SOME, of stacks by their indexes. */
-static void add_some(struct addition *addition, const uint32_t *indexes, uint32_t count)
-{
-	int64_t values[SOME];
-
-	block_numbers_read(addition->numbers, addition->at, count, values);
-	if (addition->by_entry || addition->by_stack || addition->factor != 1)
-		multiply(addition, indexes, count, values);
-	for (uint32_t i = 0; i < count; i++)
-		accumulator_add(addition->accumulator, addition->stacks[indexes[i]], values[i]);
-	addition->at += count;
-}
-
-static void add_bitmap(struct addition *addition, const uint8_t *bitmap, size_t size)
-{
 	for (size_t word = 0; word * 8 < size; word++) {
+		uint64_t *sums = addition->sums + word * 64;
 		uint64_t bits = block_bitmap_word(bitmap, size, word);
-		uint32_t indexes[SOME];
-		uint32_t count = 0;
 
+		if (bits == UINT64_MAX) {
+			for (int i = 0; i < 64; i++)
+				sums[i] += (uint64_t)values[i];
+			values += 64;
+			continue;
+		}
 		for (; bits != 0; bits &= bits - 1)
-			indexes[count++] = (uint32_t)(word * 64) + (uint32_t)__builtin_ctzll(bits);
-		add_some(addition, indexes, count);
+			sums[__builtin_ctzll(bits)] += (uint64_t)*values++;
 	}
 }
 
-static void add_members(struct addition *addition, const uint32_t *members, uint32_t count)
+static void add_group(const struct block_sums *sums, uint32_t group,
+                      const struct addition *addition)
 {
-	for (uint32_t i = 0; i < count; i += SOME)
-		add_some(addition, members + i, count - i < SOME ? count - i : SOME);
+	const struct block_list *list = &sums->presence.lists[group];
+	const uint32_t count = block_presence_count(&sums->presence, group);
+
+	block_numbers_read(addition->numbers, sums->firsts[group], count, addition->values);
+	if (addition->by_entry) {
+		block_numbers_read(addition->by_entry, sums->firsts[group], count,
+		                   addition->factors);
+		for (uint32_t i = 0; i < count; i++)
+			addition->values[i] = (int64_t)((uint64_t)addition->values[i] *
+			                                (uint64_t)addition->factors[i]);
+	}
+	if (list->bitmap) {
+		add_bitmap(addition, list->bitmap, block_bitmap_size(sums->stack_count));
+		return;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		addition->sums[list->members[i]] += (uint64_t)addition->values[i];
+}
+
+/*
+ * What a stack has in all groups is multiplied once. A block has few of the window's stacks,
+ * far apart: their places are asked for some steps before they are needed.
+ */
+static void hand_over(const struct block_sums *sums, const struct addition *addition,
+                      struct accumulator *accumulator)
+{
+	for (uint32_t i = 0; i < sums->stack_count; i++) {
+		const uint64_t factor = addition->by_stack ? (uint64_t)addition->by_stack[i]
+		                                           : addition->factor;
+
+		if (i + AHEAD < sums->stack_count)
+			accumulator_prefetch(accumulator, sums->stacks[i + AHEAD]);
+		if (addition->sums[i] != 0)
+			accumulator_add(accumulator, sums->stacks[i],
+			                (int64_t)(addition->sums[i] * factor));
+	}
 }
 
 /* Factors by entry are read where they are needed: each group has but some of them. */
@@ -183,23 +192,40 @@ static int open_series(const struct block_values *values, uint32_t series, struc
 	return 0;
 }
 
-int block_sums_add(const struct block_sums *sums, uint32_t group_index, uint32_t series,
-                   struct arena *arena, struct accumulator *accumulator, struct error *err)
+/* Room for the sums, and for what the largest of the groups has. */
+static int take_room(const struct block_sums *sums, const struct block_group_list *groups,
+                     struct arena *arena, struct addition *addition, struct error *err)
 {
-	struct addition addition = { .stacks = sums->stacks, .accumulator = accumulator };
-	const struct block_list *list;
+	uint32_t largest = 0;
 
-	if (group_index >= sums->group_count)
-		return damaged(err, "a group that is not there");
+	for (size_t i = 0; i < groups->count; i++) {
+		uint32_t count;
+
+		if (groups->indexes[i] >= sums->group_count)
+			return damaged(err, "a group that is not there");
+		count = block_presence_count(&sums->presence, groups->indexes[i]);
+		largest = count > largest ? count : largest;
+	}
+	addition->sums = arena_array(arena, sums->stack_count, sizeof(*addition->sums));
+	addition->values = arena_array_raw(arena, largest, sizeof(*addition->values));
+	addition->factors = arena_array_raw(arena, addition->by_entry ? largest : 0,
+	                                    sizeof(*addition->factors));
+	return addition->sums && addition->values && addition->factors ? 0
+	                                                               : arena_error(arena, err);
+}
+
+int block_sums_add(const struct block_sums *sums, const struct block_group_list *groups,
+                   uint32_t series, struct arena *arena, struct accumulator *accumulator,
+                   struct error *err)
+{
+	struct addition addition = { 0 };
+
 	assert(sums->stack_count == 0 || accumulator->capacity > sums->largest_stack);
-	if (open_series(&sums->values, series, arena, &addition, err) < 0)
+	if (open_series(&sums->values, series, arena, &addition, err) < 0 ||
+	    take_room(sums, groups, arena, &addition, err) < 0)
 		return -1;
-	addition.at = sums->firsts[group_index];
-	list = &sums->presence.lists[group_index];
-	if (list->bitmap)
-		add_bitmap(&addition, list->bitmap, block_bitmap_size(sums->stack_count));
-	else
-		add_members(&addition, list->members,
-		            block_presence_count(&sums->presence, group_index));
+	for (size_t i = 0; i < groups->count; i++)
+		add_group(sums, groups->indexes[i], &addition);
+	hand_over(sums, &addition, accumulator);
 	return 0;
 }

@@ -46,9 +46,16 @@ struct block_sums {
 int block_sums_decode(struct str payload, struct arena *arena, struct block_sums *out,
                       struct error *err);
 
+/* Groups of a block: their places in heads. */
+struct block_group_list {
+	const uint32_t *indexes;
+	size_t count;
+};
+
 /*
- * Adds the sums of one group (its place in heads) and series. `accumulator` has room for
- * largest_stack. `arena` is for scratch.
+ * Adds the sums of one series over the groups. `accumulator` has room for largest_stack.
+ * `arena` is for scratch.
  */
-int block_sums_add(const struct block_sums *sums, uint32_t group_index, uint32_t series,
-                   struct arena *arena, struct accumulator *accumulator, struct error *err);
+int block_sums_add(const struct block_sums *sums, const struct block_group_list *groups,
+                   uint32_t series, struct arena *arena, struct accumulator *accumulator,
+                   struct error *err);

@@ -46,21 +46,35 @@ static int merge_profile(struct query *query, struct query_window *window,
 
 /* ---- blocks ---- */
 
+static bool wants_column(const struct query_window *window, size_t run, uint32_t column)
+{
+	for (size_t i = window->firsts[run]; i < window->firsts[run + 1]; i++)
+		if (window->columns[i].column == column)
+			return true;
+	return false;
+}
+
+/* What is wanted of a column is added up over all groups at once. */
 static int add_sums(struct query *query, struct query_window *window, struct query_block *block,
                     struct merge *merge, struct error *err)
 {
 	const struct block_sums *sums;
+	uint32_t *groups = arena_array_raw(query->scratch, block->pick_count, sizeof(*groups));
 
+	if (!groups)
+		return arena_error(query->scratch, err);
 	if (query_block_sums(query, window, block, &sums, err) < 0 ||
 	    accumulator_reserve(&merge->accumulator, sums->largest_stack + 1, err) < 0)
 		return -1;
-	for (size_t i = 0; i < block->pick_count; i++) {
-		const struct query_pick *pick = &block->picks[i];
+	for (uint32_t column = 0; column < sums->series_count; column++) {
+		struct block_group_list wanted = { .indexes = groups };
 
-		for (size_t j = window->firsts[pick->run]; j < window->firsts[pick->run + 1]; j++)
-			if (block_sums_add(sums, pick->group, window->columns[j].column,
-			                   query->scratch, &merge->accumulator, err) < 0)
-				return -1;
+		for (size_t i = 0; i < block->pick_count; i++)
+			if (wants_column(window, block->picks[i].run, column))
+				groups[wanted.count++] = block->picks[i].group;
+		if (wanted.count > 0 && block_sums_add(sums, &wanted, column, query->scratch,
+		                                       &merge->accumulator, err) < 0)
+			return -1;
 	}
 	return 0;
 }
@@ -70,14 +84,6 @@ struct column_spans {
 	struct block_span *spans;
 	size_t count;
 };
-
-static bool wants_column(const struct query_window *window, size_t run, uint32_t column)
-{
-	for (size_t i = window->firsts[run]; i < window->firsts[run + 1]; i++)
-		if (window->columns[i].column == column)
-			return true;
-	return false;
-}
 
 /* Picks ascend: so do their profiles. */
 static void find_spans(const struct query_window *window, const struct query_block *block,

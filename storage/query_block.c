@@ -92,6 +92,20 @@ static int check_stacks(const struct query_window *window, const struct query_bl
 	return block_row_damaged(block->row, "it names a stack that is not there", err);
 }
 
+/* Columns are those of the groups: a body that has fewer is not theirs. */
+static int check_columns(const struct query_window *window, const struct query_block *block,
+                         uint32_t series_count, struct error *err)
+{
+	for (size_t i = 0; i < block->pick_count; i++) {
+		const uint32_t group = window->runs[block->picks[i].run].group;
+
+		if (series_view_group(&window->series, group)->count != series_count)
+			return block_row_damaged(block->row, "it has other series than its groups",
+			                         err);
+	}
+	return 0;
+}
+
 int query_block_sums(struct query *query, struct query_window *window, struct query_block *block,
                      const struct block_sums **out, struct error *err)
 {
@@ -101,13 +115,14 @@ int query_block_sums(struct query *query, struct query_window *window, struct qu
 
 	if (block->opened && block->opened->sums) {
 		*out = block->opened->sums;
-		return 0;
+		return check_columns(window, block, (*out)->series_count, err);
 	}
 	sums = arena_alloc(home, sizeof(*sums));
 	if (!sums)
 		return arena_error(home, err);
 	if (block_table_sums(reader_blocks(window->reader), block->row, home, sums, err) < 0 ||
-	    check_stacks(window, block, sums->largest_stack, err) < 0)
+	    check_stacks(window, block, sums->largest_stack, err) < 0 ||
+	    check_columns(window, block, sums->series_count, err) < 0)
 		return -1;
 	if (keep)
 		block->opened->sums = sums;
@@ -121,20 +136,6 @@ static int read_detail(struct query_window *window, const struct query_block *bl
 	if (block_table_detail(reader_blocks(window->reader), block->row, arena, out, err) < 0)
 		return -1;
 	return check_stacks(window, block, out->largest_stack, err);
-}
-
-/* Columns are those of the groups: a body that has fewer is not theirs. */
-static int check_columns(const struct query_window *window, const struct query_block *block,
-                         uint32_t series_count, struct error *err)
-{
-	for (size_t i = 0; i < block->pick_count; i++) {
-		const uint32_t group = window->runs[block->picks[i].run].group;
-
-		if (series_view_group(&window->series, group)->count != series_count)
-			return block_row_damaged(block->row, "it has other series than its groups",
-			                         err);
-	}
-	return 0;
 }
 
 int query_block_detail(struct query *query, struct query_window *window, struct query_block *block,

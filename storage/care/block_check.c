@@ -166,7 +166,8 @@ static int check_group_sums(struct block *block, const struct block_sums *sums,
 	int64_t rootless;
 
 	arena_reset(block->run->scratch);
-	if (block_sums_add(sums, group_index, series, block->run->scratch, accumulator, err) < 0)
+	if (block_sums_add(sums, &(struct block_group_list){ &group_index, 1 }, series,
+	                   block->run->scratch, accumulator, err) < 0)
 		return -1;
 	for (uint32_t i = rows->firsts[heads->firsts[group_index]];
 	     i < rows->firsts[heads->firsts[group_index + 1]]; i++)

@@ -312,13 +312,17 @@ static size_t read_sums(const struct block_bodies *bodies, struct arena *arena,
                         struct accumulator *accumulator)
 {
 	struct block_sums sums;
+	uint32_t *groups;
 	struct error err;
 
 	if (block_sums_decode(open_body(&bodies->sums, arena), arena, &sums, &err) < 0)
 		stop("sums", &err);
+	groups = arena_array_raw(arena, sums.group_count, sizeof(*groups));
 	for (uint32_t i = 0; i < sums.group_count; i++)
-		if (block_sums_add(&sums, i, sums.series_count - 1, arena, accumulator, &err) < 0)
-			stop("sums", &err);
+		groups[i] = i;
+	if (block_sums_add(&sums, &(struct block_group_list){ groups, sums.group_count },
+	                   sums.series_count - 1, arena, accumulator, &err) < 0)
+		stop("sums", &err);
 	return sums.firsts[sums.group_count];
 }
 

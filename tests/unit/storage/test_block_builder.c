@@ -144,8 +144,10 @@ static void compare_sums(const struct model *model, const struct block_bodies *b
 			for (uint32_t i = 0; i < model->scenario->profiles; i++)
 				add_naively(&model->profiles[group * model->scenario->profiles + i],
 				            series, expected);
-			assert_int_equal(
-				block_sums_add(&sums, group, series, arena, &accumulator, &err), 0);
+			assert_int_equal(block_sums_add(&sums,
+			                                &(struct block_group_list){ &group, 1 },
+			                                series, arena, &accumulator, &err),
+			                 0);
 			assert_memory_equal(accumulator.sums, expected, sizeof(expected));
 			memset(accumulator.sums, 0, sizeof(expected));
 		}

@@ -20,15 +20,18 @@ static struct block_sums decoded(struct str payload)
 	return sums;
 }
 
-/* What one group and series add to nothing, as a dense array. */
-static void assert_adds(const struct block_sums *sums, uint32_t group, uint32_t series,
-                        const int64_t *expected, uint32_t count)
+/* A list of one group. */
+#define GROUP(index) (&(struct block_group_list){ (uint32_t[]){ index }, 1 })
+
+/* What groups and a series add to nothing, as a dense array. */
+static void assert_adds(const struct block_sums *sums, const struct block_group_list *groups,
+                        uint32_t series, const int64_t *expected, uint32_t count)
 {
 	struct accumulator accumulator = { 0 };
 	struct error err = { 0 };
 
 	assert_int_equal(accumulator_reserve(&accumulator, count, &err), 0);
-	assert_int_equal(block_sums_add(sums, group, series, arena, &accumulator, &err), 0);
+	assert_int_equal(block_sums_add(sums, groups, series, arena, &accumulator, &err), 0);
 	assert_memory_equal(accumulator.sums, expected, count * sizeof(*expected));
 	accumulator_fini(&accumulator);
 }
@@ -57,8 +60,8 @@ static void the_documented_example_reads_as_it_says(void **state)
 
 	(void)state;
 	assert_int_equal(sums.largest_stack, 2);
-	assert_adds(&sums, 0, 0, samples, 3);
-	assert_adds(&sums, 0, 1, cpu, 3);
+	assert_adds(&sums, GROUP(0), 0, samples, 3);
+	assert_adds(&sums, GROUP(0), 1, cpu, 3);
 }
 
 /*
@@ -87,9 +90,62 @@ static void a_group_adds_its_own_entries(void **state)
 
 	(void)state;
 	assert_int_equal(sums.values.columns[1].coding, BLOCK_CODING_MULTIPLE);
-	assert_adds(&sums, 0, 0, first, 13);
-	assert_adds(&sums, 1, 0, second, 13);
-	assert_adds(&sums, 2, 1, third, 13);
+	assert_adds(&sums, GROUP(0), 0, first, 13);
+	assert_adds(&sums, GROUP(1), 0, second, 13);
+	assert_adds(&sums, GROUP(2), 1, third, 13);
+}
+
+/* 5: 1 + 5, 8: 4 + 6, 9: 2 + 7, 12: 3 + 8; and each times its factor. */
+static void groups_are_added_together(void **state)
+{
+	static const int64_t count[] = { [5] = 6, [8] = 10, [9] = 9, [12] = 11 };
+	static const int64_t space[] = { [5] = 3072, [8] = 640, [9] = 72, [12] = 11 };
+	static const uint32_t groups[] = { 0, 1, 2 };
+	const struct block_group_list all = { groups, 3 };
+	const struct block_sums sums = three_groups();
+
+	(void)state;
+	assert_adds(&sums, &all, 0, count, 13);
+	assert_adds(&sums, &all, 1, space, 13);
+}
+
+#define MANY 300 /* stacks: some words of a bitmap are full, the last one is not */
+
+/* Group g has stack i unless i % 100 < 3 * g: stack 2 i + 1, sum i + g, and that times g + 1. */
+static void long_bitmaps_add_what_they_say(void **state)
+{
+	static uint32_t stacks[MANY];
+	static uint32_t entries[2 * MANY];
+	static int64_t plain[2 * MANY];
+	static int64_t times[2 * MANY];
+	static int64_t expected[2][2 * MANY];
+	static const int64_t *const values[] = { plain, times };
+	static const uint32_t both[] = { 0, 1 };
+	uint32_t firsts[3] = { 0 };
+	uint32_t count = 0;
+	struct block_sums sums;
+
+	(void)state;
+	for (uint32_t i = 0; i < MANY; i++)
+		stacks[i] = 2 * i + 1;
+	for (uint32_t group = 0; group < 2; group++) {
+		for (uint32_t i = 0; i < MANY; i++) {
+			if (i % 100 < 3 * group)
+				continue;
+			entries[count] = i;
+			plain[count] = i + group;
+			times[count] = (int64_t)(i + group) * (group + 1);
+			expected[0][2 * i + 1] += plain[count];
+			expected[1][2 * i + 1] += times[count++];
+		}
+		firsts[group + 1] = count;
+	}
+	sums = decoded(encode(
+		&(struct block_sums_columns){ 2, 2, MANY, stacks, firsts, entries, values }));
+	assert_non_null(sums.presence.lists[0].bitmap);
+	for (uint32_t series = 0; series < 2; series++)
+		assert_adds(&sums, &(struct block_group_list){ both, 2 }, series, expected[series],
+		            2 * MANY);
 }
 
 static void groups_and_series_that_are_not_there_are_corrupt(void **state)
@@ -100,9 +156,9 @@ static void groups_and_series_that_are_not_there_are_corrupt(void **state)
 
 	(void)state;
 	assert_int_equal(accumulator_reserve(&accumulator, 13, &err), 0);
-	assert_int_equal(block_sums_add(&sums, 3, 0, arena, &accumulator, &err), -1);
+	assert_int_equal(block_sums_add(&sums, GROUP(3), 0, arena, &accumulator, &err), -1);
 	assert_int_equal(err.code, ERROR_CORRUPT);
-	assert_int_equal(block_sums_add(&sums, 0, 2, arena, &accumulator, &err), -1);
+	assert_int_equal(block_sums_add(&sums, GROUP(0), 2, arena, &accumulator, &err), -1);
 	assert_int_equal(err.code, ERROR_CORRUPT);
 	accumulator_fini(&accumulator);
 }
@@ -118,7 +174,7 @@ static void a_block_without_rows_has_sums_of_nothing(void **state)
 
 	(void)state;
 	assert_int_equal(sums.stack_count, 0);
-	assert_int_equal(block_sums_add(&sums, 0, 0, arena, &accumulator, &err), 0);
+	assert_int_equal(block_sums_add(&sums, GROUP(0), 0, arena, &accumulator, &err), 0);
 }
 
 static void cut_sums_are_corrupt(void **state)
@@ -156,6 +212,8 @@ int main(void)
 		cmocka_unit_test(the_documented_example_is_what_is_written),
 		cmocka_unit_test(the_documented_example_reads_as_it_says),
 		cmocka_unit_test(a_group_adds_its_own_entries),
+		cmocka_unit_test(groups_are_added_together),
+		cmocka_unit_test(long_bitmaps_add_what_they_say),
 		cmocka_unit_test(groups_and_series_that_are_not_there_are_corrupt),
 		cmocka_unit_test(a_block_without_rows_has_sums_of_nothing),
 		cmocka_unit_test(cut_sums_are_corrupt),
