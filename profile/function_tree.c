@@ -66,24 +66,6 @@ uint32_t function_tree_add_child(struct function_tree *tree, uint32_t parent, ui
 	return id + 1;
 }
 
-bool function_tree_reserve(struct function_tree *tree, size_t node_count)
-{
-	struct function_tree_index *index = tree->index;
-	struct function_node *nodes;
-
-	if (!intern_reserve(&index->children, tree->arena, node_count))
-		return false;
-	if (node_count <= index->node_capacity)
-		return true;
-	nodes = arena_resize(tree->arena, tree->nodes, index->node_capacity * sizeof(*nodes),
-	                     node_count * sizeof(*nodes));
-	if (!nodes)
-		return false;
-	tree->nodes = nodes;
-	index->node_capacity = node_count;
-	return true;
-}
-
 int function_tree_new(struct arena *arena, struct function_tree **out, struct error *err)
 {
 	struct function_tree *tree = arena_alloc(arena, sizeof(*tree));
@@ -92,7 +74,6 @@ int function_tree_new(struct arena *arena, struct function_tree **out, struct er
 	if (!tree || !index)
 		return arena_error(arena, err);
 	index->secret = random_secret();
-	index->marks.arena = arena;
 	tree->arena = arena;
 	tree->index = index;
 	if (function_tree_add_name(tree, STR("")) == FUNCTION_TREE_NONE ||
@@ -108,6 +89,40 @@ uint32_t function_tree_child(struct function_tree *tree, uint32_t parent, struct
 	const uint32_t id = function_tree_add_name(tree, name);
 
 	return id == FUNCTION_TREE_NONE ? id : function_tree_add_child(tree, parent, id);
+}
+
+struct str function_tree_bare_name(struct str mapping_file, uint64_t address, struct arena *arena)
+{
+	static const char before_digits[3] = { '!', '0', 'x' };
+	struct str base = profile_basename(mapping_file);
+	char digits[16];
+	size_t at = sizeof(digits);
+	char *bytes;
+
+	if (base.length == 0)
+		base = STR("unknown");
+	do {
+		digits[--at] = "0123456789abcdef"[address & 15];
+		address >>= 4;
+	} while (address > 0);
+	bytes = arena_alloc_raw(arena, base.length + 3 + sizeof(digits));
+	if (!bytes)
+		return (struct str){ NULL, 0 };
+	memcpy(bytes, base.data, base.length);
+	memcpy(bytes + base.length, before_digits, sizeof(before_digits));
+	memcpy(bytes + base.length + 3, digits + at, sizeof(digits) - at);
+	return str_make(bytes, base.length + 3 + sizeof(digits) - at);
+}
+
+int64_t function_tree_scale(int64_t value, int64_t numerator, int64_t denominator)
+{
+	const __int128 doubled = (__int128)value * numerator * 2 + denominator;
+	const __int128 divisor = (__int128)denominator * 2;
+	__int128 quotient = doubled / divisor;
+
+	if (doubled < 0 && quotient * divisor != doubled)
+		quotient--; /* towards minus infinity */
+	return (int64_t)(uint64_t)quotient;
 }
 
 void *function_tree_scratch(const struct function_tree *tree, size_t size)

@@ -49,23 +49,8 @@ uint32_t function_tree_child(struct function_tree *tree, uint32_t parent, struct
 /* The id of a name that the tree has, or FUNCTION_TREE_NONE. */
 uint32_t function_tree_find_name(const struct function_tree *tree, struct str name);
 
-/*
- * Adds sums of one window: self values of all stacks, functions merged by name, bare
- * locations named as function_tree_bare_name() does. Locations' inlined lines are frames.
- * Sums below 1 are left out.
- */
-int function_tree_add_sums(struct function_tree *tree, const struct stack_sums *sums,
-                           struct error *err);
-
 /* BASENAME!0xADDRESS, unknown!0x... without a file. {NULL, 0}: arena full. */
 struct str function_tree_bare_name(struct str mapping_file, uint64_t address, struct arena *arena);
-
-/*
- * Adds every self value of `other` times numerator / denominator (> 0), rounded half up.
- * What becomes 0 makes no node.
- */
-int function_tree_add_tree(struct function_tree *tree, const struct function_tree *other,
-                           int64_t numerator, int64_t denominator, struct error *err);
 
 /* value * numerator / denominator (> 0), rounded half up; what does not fit wraps. */
 int64_t function_tree_scale(int64_t value, int64_t numerator, int64_t denominator);

@@ -5,7 +5,6 @@
 
 #include "profile/function_tree.h"
 #include "profile/intern.h"
-#include "profile/stack_marks.h"
 
 struct function_tree_index {
 	struct intern names;
@@ -13,9 +12,8 @@ struct function_tree_index {
 	size_t name_capacity;
 	size_t node_capacity;
 	uint64_t secret;
-	void *scratch; /* for one call at a time; kept, since windows come one after another */
+	void *scratch; /* for one call at a time; kept for the next one */
 	size_t scratch_size;
-	struct stack_marks marks; /* likewise */
 };
 
 /*
@@ -26,9 +24,6 @@ uint32_t function_tree_add_name(struct function_tree *tree, struct str name);
 
 /* The node of `name` (an id) under `parent`. FUNCTION_TREE_NONE: arena full. */
 uint32_t function_tree_add_child(struct function_tree *tree, uint32_t parent, uint32_t name);
-
-/* Room for as many nodes in all. False when the arena is full. */
-bool function_tree_reserve(struct function_tree *tree, size_t node_count);
 
 /* `size` bytes, not zeroed, good until the next call. NULL: arena full. */
 void *function_tree_scratch(const struct function_tree *tree, size_t size);

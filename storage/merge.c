@@ -6,9 +6,19 @@
 #include "storage/query_profile.h"
 #include "storage/sqlite_store_parts.h"
 
+struct merge;
+
+/* Hands what a window has on to the visitor. */
+typedef int (*merge_handover)(struct query *query, struct query_window *window,
+                              const struct merge *merge, const struct stack_sums *sums,
+                              struct error *err);
+
 struct merge {
 	struct accumulator accumulator;
+	merge_handover hand_over;
 	store_sums_visitor visit;
+	store_paths_visitor visit_paths;
+	struct path_table *table; /* of visit_paths */
 	void *context;
 };
 
@@ -136,7 +146,37 @@ static int merge_block(struct query *query, struct query_window *window, struct 
 
 /* ---- windows ---- */
 
-static int hand_over(struct query *query, struct query_window *window, struct merge *merge,
+static int hand_over_stacks(struct query *query, struct query_window *window,
+                            const struct merge *merge, const struct stack_sums *sums,
+                            struct error *err)
+{
+	(void)query;
+	(void)window;
+	return merge->visit(merge->context, sums, err);
+}
+
+static void release_paths(struct stack_paths **paths)
+{
+	stack_paths_release(*paths);
+}
+
+static int hand_over_paths(struct query *query, struct query_window *window,
+                           const struct merge *merge, const struct stack_sums *sums,
+                           struct error *err)
+{
+	CLEANUP(release_paths)
+	struct stack_paths *paths = window_take_paths(window->window, merge->table);
+	struct path_sums by_path;
+
+	if (stack_paths_of_sums(paths, merge->table, sums, query->scratch, &by_path, err) < 0)
+		return -1;
+	window_count_paths(window->window, paths);
+	if (query_charge(query, window->window, err) < 0)
+		return -1;
+	return merge->visit_paths(merge->context, &by_path, err);
+}
+
+static int take_sums(struct query *query, struct query_window *window, struct merge *merge,
                      uint32_t part, struct error *err)
 {
 	struct symbols symbols;
@@ -149,7 +189,7 @@ static int hand_over(struct query *query, struct query_window *window, struct me
 		return 0;
 	/* taken last: it has every stack that a row named */
 	symbol_table_view(window->tables->symbols, &symbols);
-	return merge->visit(merge->context, &sums, err);
+	return merge->hand_over(query, window, merge, &sums, err);
 }
 
 static int merge_window(struct query *query, struct query_window *window, void *context,
@@ -172,28 +212,52 @@ static int merge_window(struct query *query, struct query_window *window, void *
 		range = (struct query_range){ first, end, READER_SAMPLES };
 		if (query_fresh_profiles(query, window, range, &fresh, err) < 0 ||
 		    query_blocks(query, window, range, merge_block, merge, err) < 0 ||
-		    hand_over(query, window, merge, part, err) < 0)
+		    take_sums(query, window, merge, part, err) < 0)
 			return -1;
 	}
 	return 0;
+}
+
+static int merge_windows(struct sqlite_store *store, const struct store_query *asked,
+                         const struct store_parts *parts, struct merge *merge, struct error *err)
+{
+	struct query query;
+	int result;
+
+	merge->accumulator.budget = store->budget;
+	query_begin(&query, store, asked, parts);
+	result = query_windows(&query, merge_window, merge, err);
+	accumulator_fini(&merge->accumulator);
+	query_end(&query);
+	return result;
 }
 
 int sqlite_store_merge(struct store *store, const struct store_query *asked,
                        const struct store_parts *parts, store_sums_visitor visit, void *context,
                        struct error *err)
 {
-	struct sqlite_store *own = sqlite_store_of(store);
 	struct merge merge = {
-		.accumulator = { .budget = own->budget },
+		.hand_over = hand_over_stacks,
 		.visit = visit,
 		.context = context,
 	};
-	struct query query;
-	int result;
 
-	query_begin(&query, own, asked, parts);
-	result = query_windows(&query, merge_window, &merge, err);
-	accumulator_fini(&merge.accumulator);
-	query_end(&query);
+	return merge_windows(sqlite_store_of(store), asked, parts, &merge, err);
+}
+
+int sqlite_store_merge_paths(struct store *store, const struct store_query *asked,
+                             const struct store_parts *parts, store_paths_visitor visit,
+                             void *context, struct error *err)
+{
+	struct sqlite_store *own = sqlite_store_of(store);
+	struct merge merge = {
+		.hand_over = hand_over_paths,
+		.visit_paths = visit,
+		.table = shared_paths_take(&own->windows.paths),
+		.context = context,
+	};
+	const int result = merge_windows(own, asked, parts, &merge, err);
+
+	path_table_release(merge.table);
 	return result;
 }

@@ -196,8 +196,7 @@ static int make_runs(struct query *query, struct query_window *window, struct er
 
 /* ---- windows ---- */
 
-/* Counts what reading the window took; makes room by giving back what nobody uses. */
-static int charge(struct query *query, struct window *window, struct error *err)
+int query_charge(struct query *query, struct window *window, struct error *err)
 {
 	struct window_set *set = &query->store->windows;
 
@@ -208,14 +207,14 @@ static int charge(struct query *query, struct window *window, struct error *err)
 		return 0;
 	return error_set(err, ERROR_UNAVAILABLE,
 	                 "memory limit: no room for the symbols of a day (%zu bytes)",
-	                 atomic_load(&window->table_bytes));
+	                 atomic_load(&window->table_bytes) + atomic_load(&window->path_bytes));
 }
 
 static int begin_window(struct query *query, struct query_window *window, struct error *err)
 {
 	window->times_epoch = group_times_epoch(window->window->times);
 	if (reader_begin(window->reader, query->part, &window->tables, err) < 0 ||
-	    charge(query, window->window, err) < 0)
+	    query_charge(query, window->window, err) < 0)
 		return -1;
 	series_index_view(window->tables->series, &window->series);
 	return 0;

@@ -72,6 +72,11 @@ int query_all_windows(struct query *query, query_window_visitor visit, void *con
 int query_windows(struct query *query, query_window_visitor visit, void *context,
                   struct error *err);
 
+/*
+ * Counts what a window's tables take now; makes room by giving back what nobody uses.
+ */
+int query_charge(struct query *query, struct window *window, struct error *err);
+
 /* -1 when the caller went away or the time is up. */
 int query_check(const struct query *query, struct error *err);
 

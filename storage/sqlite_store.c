@@ -128,6 +128,7 @@ static const struct store_operations operations = {
 	.scan_samples = sqlite_store_scan_samples,
 	.scan_spans = sqlite_store_scan_spans,
 	.merge = sqlite_store_merge,
+	.merge_paths = sqlite_store_merge_paths,
 	.remove = sqlite_store_remove,
 	.version = version,
 	.stats = sqlite_store_stats,

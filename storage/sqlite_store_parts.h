@@ -63,6 +63,9 @@ int sqlite_store_scan_spans(struct store *store, const struct store_query *asked
 int sqlite_store_merge(struct store *store, const struct store_query *asked,
                        const struct store_parts *parts, store_sums_visitor visit, void *context,
                        struct error *err);
+int sqlite_store_merge_paths(struct store *store, const struct store_query *asked,
+                             const struct store_parts *parts, store_paths_visitor visit,
+                             void *context, struct error *err);
 int sqlite_store_remove(struct store *store, const struct store_query *asked,
                         enum store_removal removal, uint64_t *out_profiles, struct error *err);
 int sqlite_store_stats(struct store *store, struct str tenant, struct store_stats *out,

@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "profile/path_table.h"
 #include "profile/sample_filter.h"
 #include "profile/selector.h"
 #include "profile/series_profile.h"
@@ -133,6 +134,7 @@ typedef int (*store_samples_visitor)(void *context, const struct store_samples *
                                      struct error *err);
 typedef int (*store_span_visitor)(void *context, const struct store_span *span, struct error *err);
 typedef int (*store_sums_visitor)(void *context, const struct stack_sums *sums, struct error *err);
+typedef int (*store_paths_visitor)(void *context, const struct path_sums *sums, struct error *err);
 
 struct store_stats {
 	bool any;
@@ -197,6 +199,9 @@ struct store_operations {
 	int (*merge)(struct store *store, const struct store_query *query,
 	             const struct store_parts *parts, store_sums_visitor visit, void *context,
 	             struct error *err);
+	int (*merge_paths)(struct store *store, const struct store_query *query,
+	                   const struct store_parts *parts, store_paths_visitor visit,
+	                   void *context, struct error *err);
 	int (*remove)(struct store *store, const struct store_query *query,
 	              enum store_removal removal, uint64_t *out_profiles, struct error *err);
 	bool (*version)(struct store *store, struct str tenant, uint64_t *out);
@@ -280,6 +285,17 @@ static inline int store_merge(struct store *store, const struct store_query *que
                               void *context, struct error *err)
 {
 	return store->operations->merge(store, query, parts, visit, context, err);
+}
+
+/*
+ * The same per path of function names, which windows have in common; what a window has of a
+ * stack counts when it is above 0. The table may be held for longer.
+ */
+static inline int store_merge_paths(struct store *store, const struct store_query *query,
+                                    const struct store_parts *parts, store_paths_visitor visit,
+                                    void *context, struct error *err)
+{
+	return store->operations->merge_paths(store, query, parts, visit, context, err);
 }
 
 /* Deletes the matching profiles, or only counts them. */

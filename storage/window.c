@@ -97,6 +97,31 @@ struct window_tables *window_tables_of(struct window *window)
 	return tables;
 }
 
+struct stack_paths *window_take_paths(struct window *window, const struct path_table *table)
+{
+	struct stack_paths *old = NULL;
+	struct stack_paths *paths;
+
+	(void)pthread_mutex_lock(&window->lock);
+	if (window->paths && !stack_paths_is_of(window->paths, table))
+		old = TAKE(window->paths);
+	if (!window->paths)
+		window->paths = stack_paths_new(table);
+	paths = stack_paths_hold(window->paths);
+	(void)pthread_mutex_unlock(&window->lock);
+	stack_paths_release(old);
+	return paths;
+}
+
+void window_count_paths(struct window *window, const struct stack_paths *paths)
+{
+	(void)pthread_mutex_lock(&window->lock);
+	if (window->paths == paths)
+		atomic_store_explicit(&window->path_bytes, stack_paths_bytes(paths),
+		                      memory_order_relaxed);
+	(void)pthread_mutex_unlock(&window->lock);
+}
+
 int window_take_reader(struct window *window, struct reader **out, struct error *err)
 {
 	struct reader *reader = NULL;
@@ -143,11 +168,13 @@ struct window_idle window_detach_idle(struct window *window)
 
 	(void)pthread_mutex_lock(&window->lock);
 	idle.tables = TAKE(window->tables);
+	idle.paths = TAKE(window->paths);
 	group_times_forget_all(window->times);
 	idle.reader_count = window->idle_count;
 	memcpy(idle.readers, window->idle, sizeof(idle.readers));
 	window->idle_count = 0;
 	atomic_store_explicit(&window->table_bytes, 0, memory_order_relaxed);
+	atomic_store_explicit(&window->path_bytes, 0, memory_order_relaxed);
 	(void)pthread_mutex_unlock(&window->lock);
 	return idle;
 }
@@ -157,5 +184,6 @@ void window_free_idle(struct window_idle *idle)
 	for (size_t i = 0; i < idle->reader_count; i++)
 		reader_close(idle->readers[i]);
 	window_tables_free(idle->tables);
+	stack_paths_release(idle->paths);
 	*idle = (struct window_idle){ 0 };
 }

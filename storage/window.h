@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "profile/stack_paths.h"
 #include "storage/group_times.h"
 #include "storage/reader.h"
 #include "storage/window_file.h"
@@ -46,9 +47,11 @@ struct window {
 	_Atomic uint64_t commits;    /* counted when they are done */
 	_Atomic size_t table_bytes;  /* of tables; 0: none in memory */
 	_Atomic size_t writer_bytes; /* of the writer's maps */
+	_Atomic size_t path_bytes;   /* of paths */
 
 	pthread_mutex_t lock;
 	struct window_tables *tables; /* once there, they stay while somebody holds the window */
+	struct stack_paths *paths;    /* of its stacks, in the table asked for last; or NULL */
 	struct reader *idle[WINDOW_IDLE_READERS];
 	size_t idle_count;
 
@@ -77,6 +80,14 @@ int window_load(struct window *window, enum window_tables_part part, struct data
 /* The tables of a window that somebody has loaded and holds. */
 struct window_tables *window_tables_of(struct window *window);
 
+/*
+ * Which paths of function names the window's stacks are in `table`; held. What was made
+ * of it is counted by window_count_paths().
+ */
+struct stack_paths *window_take_paths(struct window *window, const struct path_table *table)
+	__attribute__((returns_nonnull));
+void window_count_paths(struct window *window, const struct stack_paths *paths);
+
 /* A read connection with the tables loaded; hand it back with window_give_reader(). */
 int window_take_reader(struct window *window, struct reader **out, struct error *err);
 void window_give_reader(struct window *window, struct reader *reader);
@@ -90,6 +101,7 @@ void window_close_readers(struct window *window);
  */
 struct window_idle {
 	struct window_tables *tables;
+	struct stack_paths *paths;
 	struct reader *readers[WINDOW_IDLE_READERS];
 	size_t reader_count;
 };

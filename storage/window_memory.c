@@ -11,7 +11,8 @@ void window_set_uncharge(struct window_set *set, struct window *window)
 bool window_set_charge(struct window_set *set, struct window *window)
 {
 	const size_t bytes = atomic_load_explicit(&window->table_bytes, memory_order_relaxed) +
-	                     atomic_load_explicit(&window->writer_bytes, memory_order_relaxed);
+	                     atomic_load_explicit(&window->writer_bytes, memory_order_relaxed) +
+	                     atomic_load_explicit(&window->path_bytes, memory_order_relaxed);
 	bool fits = true;
 
 	(void)pthread_mutex_lock(&set->lock);
@@ -72,6 +73,7 @@ static struct window *oldest_unused(struct window_set *set, size_t *out_open)
 
 void window_set_trim(struct window_set *set, int64_t before_mono_ns)
 {
+	shared_paths_trim(&set->paths, before_mono_ns);
 	for (;;) {
 		struct window_idle idle = { 0 };
 		struct window *oldest;
@@ -109,6 +111,7 @@ static size_t count_sealed(const struct tenant_windows *tenant)
 
 void window_set_count(struct window_set *set, struct window_set_counts *out)
 {
+	const size_t path_bytes = shared_paths_bytes(&set->paths);
 	size_t sealed = 0;
 
 	(void)pthread_mutex_lock(&set->lock);
@@ -118,7 +121,7 @@ void window_set_count(struct window_set *set, struct window_set_counts *out)
 	*out = (struct window_set_counts){
 		.windows = set->list.window_count,
 		.open = set->open_count,
-		.cache_bytes = set->cache_bytes,
+		.cache_bytes = set->cache_bytes + path_bytes,
 		.damaged = set->damaged_count,
 		.sealed = sealed,
 	};

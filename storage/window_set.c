@@ -129,6 +129,7 @@ int window_set_open(struct window_set *set, const struct window_set_options *opt
 		.cache_limit = options->budget ? options->budget->limit / 2 : CACHE_LIMIT_ALONE,
 	};
 	(void)pthread_mutex_init(&set->lock, NULL);
+	shared_paths_init(&set->paths, set->budget);
 	set->path = mem_zalloc(size, 1);
 	(void)snprintf(set->path, size, "%s/tenants", options->path);
 	if (window_folder_tenants(set->path, list_first, set, err) == 0)
@@ -151,6 +152,7 @@ void window_set_close(struct window_set *set)
 		}
 	}
 	window_list_fini(&set->list);
+	shared_paths_fini(&set->paths);
 	free(set->path);
 	(void)pthread_mutex_destroy(&set->lock);
 	*set = (struct window_set){ 0 };

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "base/budget.h"
+#include "storage/shared_paths.h"
 #include "storage/window_list.h"
 
 #define WINDOW_SET_OPEN_MAX 32 /* windows with tables or connections that nobody holds; a guess */
@@ -21,6 +22,7 @@ struct window_set {
 	bool follows; /* read-only: folders are listed again for each query */
 	struct budget *budget;
 	size_t cache_limit;
+	struct shared_paths paths; /* what stacks of all windows are made of */
 
 	pthread_mutex_t lock; /* guards everything below */
 	struct window_list list;

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "profile/call_site.h"
+#include "profile/path_tree.h"
 #include "server/app.h"
 #include "server/query/instant.h"
 #include "server/query/read_query_text.h"
@@ -186,13 +187,69 @@ int read_query_resolve_alias(struct read_query *query, struct error *err)
 	return 0;
 }
 
+static int make_plan(struct read_query *query, struct instant_plan **out, struct error *err)
+{
+	struct store_query question;
+
+	if (read_query_resolve_alias(query, err) < 0)
+		return -1;
+	question = read_query_store(query);
+	return instant_plan_new(query->context.store, &question, read_query_merge(query), out, err);
+}
+
 /* ---- trees ---- */
 
-/* A tree for each divisor, so that rounding happens once a node and not once a window. */
 struct tree_merge {
-	struct read_query *query;
 	const struct instant_plan *plan;
-	struct function_tree **trees; /* by part, made when first needed */
+	struct path_tree *tree;
+};
+
+static int add_to_tree(void *context, const struct path_sums *sums, struct error *err)
+{
+	struct tree_merge *merge = context;
+
+	return path_tree_add(merge->tree, sums, instant_plan_divisor(merge->plan, sums->part), err);
+}
+
+static int merge_tree(struct read_query *query, struct path_tree *tree, struct error *err)
+{
+	struct store_query question;
+	struct instant_plan *plan;
+	struct tree_merge merge = { .tree = tree };
+
+	if (query->nothing)
+		return 0;
+	if (make_plan(query, &plan, err) < 0)
+		return -1;
+	if (instant_plan_is_empty(plan))
+		return 0;
+	merge.plan = plan;
+	question = read_query_store(query);
+	return store_merge_paths(query->context.store, &question, instant_plan_parts(plan),
+	                         add_to_tree, &merge, err);
+}
+
+int read_query_run_tree(struct read_query *query, int64_t max_nodes, struct function_tree **out,
+                        struct error *err)
+{
+	const struct path_cut cut = {
+		.call_site = query->filter.call_site,
+		.call_site_count = query->filter.call_site_count,
+		.max_nodes = max_nodes,
+	};
+	CLEANUP(path_tree_freep) struct path_tree *tree = NULL;
+
+	if (path_tree_new(query->context.arena, &tree, err) < 0 || merge_tree(query, tree, err) < 0)
+		return -1;
+	return path_tree_finish(tree, &cut, out, err);
+}
+
+/* ---- profiles ---- */
+
+struct profile_merge_run {
+	const struct read_query *query;
+	const struct instant_plan *plan;
+	struct profile_merger *merger;
 };
 
 /* The sums that the call site lets pass: `in` itself without one. */
@@ -209,85 +266,6 @@ static int filter_sums(const struct read_query *query, const struct stack_sums *
 	                        query->context.arena, out, err);
 }
 
-static int add_to_tree(void *context, const struct stack_sums *sums, struct error *err)
-{
-	struct tree_merge *merge = context;
-	/* parts that are not divided share a tree */
-	const uint32_t at = instant_plan_divisor(merge->plan, sums->part) == 1 ? 0 : sums->part + 1;
-	struct stack_sums passed;
-
-	if (filter_sums(merge->query, sums, &passed, err) < 0)
-		return -1;
-	if (!merge->trees[at] &&
-	    function_tree_new(merge->query->context.arena, &merge->trees[at], err) < 0)
-		return -1;
-	return function_tree_add_sums(merge->trees[at], &passed, err);
-}
-
-/* Runs the store's merge as the plan says. */
-static int run_merge(struct read_query *query, store_sums_visitor visit,
-                     const struct instant_plan *plan, void *context, struct error *err)
-{
-	const struct store_query question = read_query_store(query);
-
-	if (instant_plan_is_empty(plan))
-		return 0;
-	return store_merge(query->context.store, &question, instant_plan_parts(plan), visit,
-	                   context, err);
-}
-
-static int make_plan(struct read_query *query, struct instant_plan **out, struct error *err)
-{
-	struct store_query question;
-
-	if (read_query_resolve_alias(query, err) < 0)
-		return -1;
-	question = read_query_store(query);
-	return instant_plan_new(query->context.store, &question, read_query_merge(query), out, err);
-}
-
-static int merge_trees(struct read_query *query, struct function_tree **out, struct error *err)
-{
-	struct arena *arena = query->context.arena;
-	struct tree_merge merge = { .query = query };
-	struct instant_plan *plan;
-	size_t count;
-
-	if (make_plan(query, &plan, err) < 0)
-		return -1;
-	merge.plan = plan;
-	count = (instant_plan_parts(plan) ? instant_plan_parts(plan)->count : 0) + 1;
-	merge.trees = arena_array(arena, count, sizeof(struct function_tree *));
-	if (!merge.trees)
-		return arena_error(arena, err);
-	if (function_tree_new(arena, &merge.trees[0], err) < 0 ||
-	    run_merge(query, add_to_tree, plan, &merge, err) < 0)
-		return -1;
-	for (uint32_t i = 1; i < count; i++)
-		if (merge.trees[i] &&
-		    function_tree_add_tree(merge.trees[0], merge.trees[i], 1,
-		                           instant_plan_divisor(plan, i - 1), err) < 0)
-			return -1;
-	*out = merge.trees[0];
-	return 0;
-}
-
-int read_query_run_tree(struct read_query *query, struct function_tree **out, struct error *err)
-{
-	const int status = query->nothing ? function_tree_new(query->context.arena, out, err)
-	                                  : merge_trees(query, out, err);
-
-	return status < 0 ? -1 : function_tree_finish(*out, err);
-}
-
-/* ---- profiles ---- */
-
-struct profile_merge_run {
-	struct read_query *query;
-	const struct instant_plan *plan;
-	struct profile_merger *merger;
-};
-
 static int add_to_profile(void *context, const struct stack_sums *sums, struct error *err)
 {
 	struct profile_merge_run *run = context;
@@ -297,6 +275,24 @@ static int add_to_profile(void *context, const struct stack_sums *sums, struct e
 		return -1;
 	return profile_merger_add_sums(run->merger, &passed, 1,
 	                               instant_plan_divisor(run->plan, sums->part), err);
+}
+
+static int merge_profile(struct read_query *query, struct profile_merger *merger, struct error *err)
+{
+	struct profile_merge_run run = { .query = query, .merger = merger };
+	struct store_query question;
+	struct instant_plan *plan;
+
+	if (query->nothing)
+		return 0;
+	if (make_plan(query, &plan, err) < 0)
+		return -1;
+	if (instant_plan_is_empty(plan))
+		return 0;
+	run.plan = plan;
+	question = read_query_store(query);
+	return store_merge(query->context.store, &question, instant_plan_parts(plan),
+	                   add_to_profile, &run, err);
 }
 
 int read_query_run_profile(struct read_query *query, int64_t max_nodes,
@@ -309,17 +305,10 @@ int read_query_run_profile(struct read_query *query, int64_t max_nodes,
 		.max_nodes = max_nodes,
 		.go_pgo = go_pgo,
 	};
-	struct profile_merge_run run = { .query = query };
-	struct instant_plan *plan;
+	struct profile_merger *merger;
 
-	if (profile_merger_new(query->context.arena, &run.merger, err) < 0)
+	if (profile_merger_new(query->context.arena, &merger, err) < 0 ||
+	    merge_profile(query, merger, err) < 0)
 		return -1;
-	if (!query->nothing) {
-		if (make_plan(query, &plan, err) < 0)
-			return -1;
-		run.plan = plan;
-		if (run_merge(query, add_to_profile, plan, &run, err) < 0)
-			return -1;
-	}
-	return profile_merger_finish(run.merger, &options, out, err);
+	return profile_merger_finish(merger, &options, out, err);
 }

@@ -12,7 +12,7 @@
  *	if (read_query_set_range(&query, start_ms, end_ms, err) < 0 ||
  *	    read_query_set_type(&query, id, err) < 0 ||
  *	    read_query_set_selector(&query, text, err) < 0 ||
- *	    read_query_run_tree(&query, &tree, err) < 0)
+ *	    read_query_run_tree(&query, max_nodes, &tree, err) < 0)
  *
  * Units    milliseconds as the wire has them; nanoseconds towards the store.
  * Errors   ERROR_INVALID with the reference's words; the store's.
@@ -87,8 +87,12 @@ int read_query_resolve_alias(struct read_query *query, struct error *err);
 /* The store's form of the question. */
 struct store_query read_query_store(const struct read_query *query);
 
-/* The finished tree of all that matches; empty when nothing does. */
-int read_query_run_tree(struct read_query *query, struct function_tree **out, struct error *err);
+/*
+ * The finished tree of all that matches, cut to the largest nodes (< 1: whole); empty when
+ * nothing does.
+ */
+int read_query_run_tree(struct read_query *query, int64_t max_nodes, struct function_tree **out,
+                        struct error *err);
 
 /* The pprof of all that matches; options->type and end are the query's own. */
 int read_query_run_profile(struct read_query *query, int64_t max_nodes,

@@ -5,22 +5,12 @@
 #define DOT_NODES_DEFAULT 100
 #define DOT_SOURCE_NODES  512 /* the graph is drawn from no less */
 
-int read_query_run_cut_tree(struct read_query *query, const struct graph_cut *cut,
-                            struct function_tree **out, struct error *err)
-{
-	struct function_tree *tree;
-
-	if (read_query_run_tree(query, &tree, err) < 0)
-		return -1;
-	return function_tree_truncate(tree, cut->nodes, query->context.arena, out, err);
-}
-
 int read_query_run_graph(struct read_query *query, const struct graph_cut *cut,
                          struct flame_graph *out, struct error *err)
 {
 	struct function_tree *tree;
 
-	if (read_query_run_cut_tree(query, cut, &tree, err) < 0)
+	if (read_query_run_tree(query, cut->nodes, &tree, err) < 0)
 		return -1;
 	return flame_graph_make(tree, cut->requested, query->context.arena, out, err);
 }
@@ -28,11 +18,10 @@ int read_query_run_graph(struct read_query *query, const struct graph_cut *cut,
 int read_query_run_diff(struct read_query *left, struct read_query *right, int64_t nodes,
                         struct flame_graph *out, struct error *err)
 {
-	const struct graph_cut cut = { .nodes = nodes };
 	struct function_tree *trees[2];
 
-	if (read_query_run_cut_tree(left, &cut, &trees[0], err) < 0 ||
-	    read_query_run_cut_tree(right, &cut, &trees[1], err) < 0)
+	if (read_query_run_tree(left, nodes, &trees[0], err) < 0 ||
+	    read_query_run_tree(right, nodes, &trees[1], err) < 0)
 		return -1;
 	return flame_graph_diff(trees[0], trees[1], nodes, left->context.arena, out, err);
 }

@@ -17,10 +17,6 @@ struct graph_cut {
 	int64_t nodes;     /* what that means: read_query_max_nodes() */
 };
 
-/* The tree cut to cut->nodes; finished. */
-int read_query_run_cut_tree(struct read_query *query, const struct graph_cut *cut,
-                            struct function_tree **out, struct error *err);
-
 int read_query_run_graph(struct read_query *query, const struct graph_cut *cut,
                          struct flame_graph *out, struct error *err);
 

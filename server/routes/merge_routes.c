@@ -81,7 +81,7 @@ static int answer_tree(struct merging *merging, struct error *err)
 	struct strbuf bytes;
 
 	if (prepare_cut(merging, &cut, err) < 0 ||
-	    read_query_run_cut_tree(&merging->query, &cut, &tree, err) < 0)
+	    read_query_run_tree(&merging->query, cut.nodes, &tree, err) < 0)
 		return -1;
 	strbuf_init(&bytes, merging->exchange->response.body.limit);
 	function_tree_encode(tree, &bytes);

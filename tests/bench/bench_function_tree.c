@@ -1,6 +1,6 @@
 /*
- * What it costs to merge one window into a function tree, and what follows until the
- * answer.
+ * What it costs to make paths of a window's stacks, once, then to merge its sums into a
+ * function tree, and what follows until the answer.
  *
  * 	bench_function_tree [STACKS SUMS]    70,000 and 10,000 when not given
  *
@@ -14,6 +14,8 @@
 
 #include "base/mem.h"
 #include "profile/flame_graph.h"
+#include "profile/path_tree.h"
+#include "profile/stack_paths.h"
 
 #define ROUNDS      15
 #define FUNCTIONS   10000
@@ -121,41 +123,46 @@ static double cpu_ms(void)
 }
 
 enum part {
+	PART_MAKE,
 	PART_ADD,
 	PART_FINISH,
-	PART_TRUNCATE,
 	PART_FLAME,
 	PART_COUNT,
 };
 
-static int run_once(const struct window *window, double ms[PART_COUNT], size_t *out_nodes,
+static int run_once(const struct window *window, struct path_table *table, double ms[PART_COUNT],
                     struct error *err)
 {
 	CLEANUP(arena_freep) struct arena *arena = arena_new(ARENA_BYTES, NULL);
 	const struct stack_sums sums = { &window->symbols, 0, window->stacks, window->sums,
 		                         window->sum_count };
+	const struct path_cut cut = { .max_nodes = MAX_NODES };
+	struct stack_paths *paths = stack_paths_new(table);
+	CLEANUP(path_tree_freep) struct path_tree *merged = NULL;
+	struct path_sums by_path;
 	struct function_tree *tree;
-	struct function_tree *cut;
 	struct flame_graph graph;
 	double at[PART_COUNT + 1];
+	int result;
 
+	at[PART_MAKE] = cpu_ms();
+	result = stack_paths_of_sums(paths, table, &sums, arena, &by_path, err);
 	at[PART_ADD] = cpu_ms();
-	if (function_tree_new(arena, &tree, err) < 0 ||
-	    function_tree_add_sums(tree, &sums, err) < 0)
+	if (result == 0)
+		result = stack_paths_of_sums(paths, table, &sums, arena, &by_path, err);
+	stack_paths_release(paths);
+	if (result < 0 || path_tree_new(arena, &merged, err) < 0 ||
+	    path_tree_add(merged, &by_path, 1, err) < 0)
 		return -1;
 	at[PART_FINISH] = cpu_ms();
-	if (function_tree_finish(tree, err) < 0)
-		return -1;
-	at[PART_TRUNCATE] = cpu_ms();
-	if (function_tree_truncate(tree, MAX_NODES, arena, &cut, err) < 0)
+	if (path_tree_finish(merged, &cut, &tree, err) < 0)
 		return -1;
 	at[PART_FLAME] = cpu_ms();
-	if (flame_graph_make(cut, MAX_NODES, arena, &graph, err) < 0)
+	if (flame_graph_make(tree, MAX_NODES, arena, &graph, err) < 0)
 		return -1;
 	at[PART_COUNT] = cpu_ms();
 	for (size_t i = 0; i < PART_COUNT; i++)
 		ms[i] = at[i + 1] - at[i];
-	*out_nodes = tree->node_count;
 	return 0;
 }
 
@@ -171,27 +178,30 @@ int main(int argc, char **argv)
 {
 	const size_t stack_count = argc > 2 ? strtoul(argv[1], NULL, 10) : 70000;
 	const size_t sum_count = argc > 2 ? strtoul(argv[2], NULL, 10) : 10000;
-	static const char *const names[PART_COUNT] = { "add_sums", "finish", "truncate", "flame" };
+	static const char *const names[PART_COUNT] = { "new paths", "add", "finish", "flame" };
 	struct window window = { 0 };
 	double ms[PART_COUNT][ROUNDS];
-	size_t node_count = 0;
+	size_t path_count = 0;
 
 	srandom(1);
 	make_functions(&window);
 	make_stacks(&window, stack_count);
 	make_sums(&window, stack_count, sum_count);
 	for (size_t i = 0; i < ROUNDS; i++) {
+		struct path_table *table = path_table_new(i, NULL);
 		double once[PART_COUNT];
 		struct error err;
 
-		if (run_once(&window, once, &node_count, &err) < 0) {
+		if (run_once(&window, table, once, &err) < 0) {
 			(void)fprintf(stderr, "%s\n", err.message);
 			return 1;
 		}
 		for (size_t j = 0; j < PART_COUNT; j++)
 			ms[j][i] = once[j];
+		path_count = path_table_count(table);
+		path_table_release(table);
 	}
-	printf("%zu stacks, %zu sums, %zu nodes\n", stack_count, sum_count, node_count);
+	printf("%zu stacks, %zu sums, %zu paths\n", stack_count, sum_count, path_count);
 	for (size_t j = 0; j < PART_COUNT; j++) {
 		qsort(ms[j], ROUNDS, sizeof(ms[j][0]), compare_doubles);
 		printf("%-9s %6.2f ms\n", names[j], ms[j][ROUNDS / 2]);

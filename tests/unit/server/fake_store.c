@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "profile/stack_paths.h"
+
 #define LABELS_MAX 16
 #define FRAMES_MAX 512
 
@@ -218,6 +220,39 @@ static int fake_merge(struct store *store, const struct store_query *query,
 	return 0;
 }
 
+/* Sums on their way to paths. */
+struct fake_paths {
+	struct path_table *table;
+	store_paths_visitor visit;
+	void *context;
+};
+
+static int fake_sums(void *context, const struct stack_sums *sums, struct error *err)
+{
+	const struct fake_paths *paths = context;
+	struct arena *arena = arena_new((size_t)1 << 20, NULL);
+	struct stack_paths *own = stack_paths_new(paths->table);
+	struct path_sums by_path;
+	int result = stack_paths_of_sums(own, paths->table, sums, arena, &by_path, err);
+
+	if (result == 0)
+		result = paths->visit(paths->context, &by_path, err);
+	stack_paths_release(own);
+	arena_free(arena);
+	return result;
+}
+
+static int fake_merge_paths(struct store *store, const struct store_query *query,
+                            const struct store_parts *parts, store_paths_visitor visit,
+                            void *context, struct error *err)
+{
+	struct fake_paths paths = { path_table_new(1, NULL), visit, context };
+	const int result = fake_merge(store, query, parts, fake_sums, &paths, err);
+
+	path_table_release(paths.table);
+	return result;
+}
+
 static int fake_scan_samples(struct store *store, const struct store_query *query,
                              store_samples_visitor visit, void *context, struct error *err)
 {
@@ -272,6 +307,7 @@ static const struct store_operations operations = {
 	.scan = fake_scan,
 	.scan_samples = fake_scan_samples,
 	.merge = fake_merge,
+	.merge_paths = fake_merge_paths,
 	.stats = fake_stats,
 };
 

@@ -2,8 +2,8 @@
  * A store in memory for tests: a list of profiles, each one stack of one frame.
  *
  * Shape    series() visits distinct label sets, scan() profiles, scan_samples() their one
- *          sample each, merge() sums by part as storage/store.h says, stats() has the oldest and the newest time. There is
- *          nothing else.
+ *          sample each, merge() and merge_paths() sums by part as storage/store.h says, stats() has the oldest
+ *          and the newest time. There is nothing else.
  */
 #pragma once
 

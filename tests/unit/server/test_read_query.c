@@ -77,7 +77,7 @@ static void value_is(const struct fake_profile *profiles, size_t count, const ch
 	struct error err = { 0 };
 
 	ask(&asking, profiles, count, type, selector, instant);
-	if (read_query_run_tree(&asking.query, &tree, &err) < 0)
+	if (read_query_run_tree(&asking.query, 0, &tree, &err) < 0)
 		fail_msg("%s", err.message);
 	assert_int_equal(self_of(tree, frame), value);
 	end(&asking);
@@ -298,7 +298,7 @@ static void nothing_matches_is_an_empty_tree_without_a_merge(void **state)
 
 	(void)state;
 	ask(&asking, profiles, 1, GAUGE, "{service_name=\"none\"}", PROFILE_MERGE_MEAN);
-	assert_int_equal(read_query_run_tree(&asking.query, &tree, &err), 0);
+	assert_int_equal(read_query_run_tree(&asking.query, 0, &tree, &err), 0);
 	assert_int_equal(tree->node_count, 1);
 	assert_int_equal(asking.fake.merges, 0);
 	end(&asking);

@@ -28,6 +28,54 @@ static inline int model_on_sums(void *context, const struct stack_sums *sums, st
 	return 0;
 }
 
+/* "main;work": names from the root down. */
+static inline void path_text(const struct paths *paths, uint32_t id, char *out, size_t size)
+{
+	const struct path *path = SYMBOLS_AT(paths->paths, id);
+	size_t length;
+
+	out[0] = '\0';
+	if (id == 0)
+		return;
+	assert_true(path->parent < id);
+	path_text(paths, path->parent, out, size);
+	length = strlen(out);
+	(void)snprintf(out + length, size - length, "%s%.*s", path->parent ? ";" : "",
+	               STR_ARGS(*SYMBOLS_AT(paths->names, path->name)));
+}
+
+static inline int model_on_paths(void *context, const struct path_sums *sums, struct error *err)
+{
+	const struct paths paths = path_table_view(sums->table);
+
+	(void)err;
+	for (size_t i = 0; i < sums->count; i++) {
+		char text[100];
+		char key[128];
+
+		assert_true(sums->sums[i] > 0);
+		path_text(&paths, sums->paths[i], text, sizeof(text));
+		(void)snprintf(key, sizeof(key), "%u %s", sums->part, text);
+		lines_add_sum(context, key, (uint64_t)sums->sums[i]);
+	}
+	return 0;
+}
+
+/* Of a window's stacks what is above 0: frames of the model are functions by name already. */
+static inline int model_on_positive_sums(void *context, const struct stack_sums *sums,
+                                         struct error *err)
+{
+	for (size_t i = 0; i < sums->count; i++) {
+		struct stack_sums one = *sums;
+
+		one.stacks += i;
+		one.sums += i;
+		one.count = sums->sums[i] > 0;
+		(void)model_on_sums(context, &one, err);
+	}
+	return 0;
+}
+
 static inline int model_on_point(void *context, const struct store_point *point, struct error *err)
 {
 	char series[128];
@@ -212,6 +260,21 @@ static const struct model_operation model_operations[] = {
 	{ "pods", model_ask_pods, model_pods },          { "types", model_ask_kinds, model_kinds },
 };
 
+/* A merge by paths is what one by stacks says, which the model knows. */
+static inline void model_check_paths(struct store *store, const struct model_query *asked,
+                                     const char *text)
+{
+	struct lines expected = { 0 };
+	struct lines found = { 0 };
+	struct error err = { 0 };
+
+	if (store_merge(store, &asked->query, asked->parts, model_on_positive_sums, &expected,
+	                &err) < 0 ||
+	    store_merge_paths(store, &asked->query, asked->parts, model_on_paths, &found, &err) < 0)
+		fail_msg("%s, by paths: %s", text, err.message);
+	lines_compare(text, &expected, &found);
+}
+
 /* The store and the model answer alike. `parts` matters to a merge alone, or is NULL. */
 static inline void model_check(const struct model *model, struct store *store,
                                const struct model_operation *operation,
@@ -236,6 +299,8 @@ static inline void model_check(const struct model *model, struct store *store,
 		fail_msg("%s: %s", text, err.message);
 	operation->expect(model, question, parts, &expected);
 	lines_compare(text, &expected, &found);
+	if (operation->ask == model_ask_merge)
+		model_check_paths(store, &query, text);
 	selector_fini(&query.selector);
 	arena_free(arena);
 }
