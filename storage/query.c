@@ -19,6 +19,8 @@ void query_begin(struct query *query, struct sqlite_store *store, const struct s
 	*query = (struct query){ .store = store, .asked = asked, .parts = parts };
 	query->scratch = arena_new(2 * PAGE_RAW_MAX, store->budget);
 	query->held = arena_new(2 * PAGE_RAW_MAX, store->budget);
+	arena_use_cache(query->scratch, store->chunks);
+	arena_use_cache(query->held, store->chunks);
 	tenant_folder_format(asked->tenant, query->folder);
 }
 

@@ -10,6 +10,7 @@
 
 #define QUEUE_MAX_BYTES  ((size_t)64 << 20)
 #define QUEUE_MAX_LENGTH 10000
+#define CHUNKS_KEPT      8 /* a block is decoded in three or four */
 #define IDLE_NS          (300 * NS_PER_S)
 #define SEAL_AFTER_NS    (86400 * NS_PER_S) /* as long as a profile sent again is known */
 #define COMPACT_AFTER_NS (120 * NS_PER_S)   /* senders try again for so long; a guess */
@@ -108,6 +109,7 @@ static void close_store(struct store *store)
 	compactor_stop(own->compactor); /* before the writer, which it works with */
 	writer_stop(own->writer);
 	window_set_close(&own->windows);
+	chunk_cache_free(own->chunks);
 	store_folder_close(&own->folder);
 	(void)pthread_mutex_destroy(&own->removing);
 	free(own);
@@ -196,6 +198,7 @@ int sqlite_store_open(const struct sqlite_store_options *options, struct store *
 	store->folder.lock_fd = -1;
 	(void)pthread_mutex_init(&store->removing, NULL);
 	store->budget = options->budget;
+	store->chunks = chunk_cache_new(CHUNKS_KEPT);
 	if (store_folder_open(options->path,
 	                      options->read_only ? STORE_FOLDER_READ : STORE_FOLDER_WRITE,
 	                      options->allow_network_fs ? STORE_FOLDER_ANY_FILE_SYSTEM

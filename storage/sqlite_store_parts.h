@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 
+#include "base/chunk_cache.h"
 #include "storage/compactor.h"
 #include "storage/sqlite_store.h"
 #include "storage/store_folder.h"
@@ -18,7 +19,8 @@
 struct sqlite_store {
 	struct store store; /* first: what callers have */
 	struct store_folder folder;
-	struct budget *budget; /* or NULL */
+	struct budget *budget;      /* or NULL */
+	struct chunk_cache *chunks; /* of what queries decode, for the next block or query */
 	struct window_set windows;
 	struct tenant_versions versions;
 	struct writer *writer; /* NULL: read-only, as what follows */
