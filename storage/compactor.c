@@ -179,19 +179,6 @@ static int make_blocks(struct work *work, const struct due_block *due, struct er
 
 /* ---- one window ---- */
 
-/* Makes room for the window's tables, as a query does. */
-static int charge(const struct work *work, struct error *err)
-{
-	struct window_set *set = work->compactor->options.windows;
-
-	if (window_set_charge(set, work->window))
-		return 0;
-	window_set_trim(set, INT64_MAX);
-	if (window_set_charge(set, work->window))
-		return 0;
-	return error_set(err, ERROR_UNAVAILABLE, "memory limit: no room for the symbols of a day");
-}
-
 static int find_due(struct work *work, struct reader_hours *hours, struct error *err)
 {
 	struct window_tables *tables;
@@ -200,7 +187,7 @@ static int find_due(struct work *work, struct reader_hours *hours, struct error 
 
 	if (reader_begin(work->reader, WINDOW_TABLES_LABELS, &tables, err) < 0)
 		return -1;
-	result = charge(work, err);
+	result = window_set_make_room(work->compactor->options.windows, work->window, err);
 	if (result == 0) {
 		series_index_view(tables->series, &series);
 		result = due_blocks_find(hours, &series, &work->rule, work->arena, &work->due, err);

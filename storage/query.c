@@ -200,16 +200,7 @@ static int make_runs(struct query *query, struct query_window *window, struct er
 
 int query_charge(struct query *query, struct window *window, struct error *err)
 {
-	struct window_set *set = &query->store->windows;
-
-	if (window_set_charge(set, window))
-		return 0;
-	window_set_trim(set, INT64_MAX);
-	if (window_set_charge(set, window))
-		return 0;
-	return error_set(err, ERROR_UNAVAILABLE,
-	                 "memory limit: no room for the symbols of a day (%zu bytes)",
-	                 atomic_load(&window->table_bytes) + atomic_load(&window->path_bytes));
+	return window_set_make_room(&query->store->windows, window, err);
 }
 
 static int begin_window(struct query *query, struct query_window *window, struct error *err)

@@ -100,19 +100,6 @@ static int take_place(struct writer *writer, void *context, struct error *err)
 
 /* ---- writing it anew ---- */
 
-/* Makes room for the window's symbols, as a query does. */
-static int charge(const struct seal_work *work, struct error *err)
-{
-	struct window_set *set = work->sealer->options.windows;
-
-	if (window_set_charge(set, work->window))
-		return 0;
-	window_set_trim(set, INT64_MAX);
-	if (window_set_charge(set, work->window))
-		return 0;
-	return error_set(err, ERROR_UNAVAILABLE, "memory limit: no room for the symbols of a day");
-}
-
 /* Rests after a piece of work; -1 when it is in vain. */
 static int rest(const struct seal_work *work, int64_t start_cpu_ns, struct error *err)
 {
@@ -178,7 +165,7 @@ static int seal_visited(struct seal_work *work, const struct window_tables *tabl
 		.budget = work->sealer->options.budget,
 	};
 
-	if (charge(work, err) < 0 ||
+	if (window_set_make_room(work->sealer->options.windows, work->window, err) < 0 ||
 	    reader_tenant(work->reader, work->arena, &source.tenant, err) < 0 ||
 	    sealing_begin(&source, &sealing, err) < 0 || write_all(work, sealing, err) < 0)
 		return -1;

@@ -98,6 +98,18 @@ void window_set_trim(struct window_set *set, int64_t before_mono_ns)
 	}
 }
 
+int window_set_make_room(struct window_set *set, struct window *window, struct error *err)
+{
+	if (window_set_charge(set, window))
+		return 0;
+	window_set_trim(set, INT64_MAX);
+	if (window_set_charge(set, window))
+		return 0;
+	return error_set(err, ERROR_UNAVAILABLE,
+	                 "memory limit: no room for the symbols of a day (%zu bytes)",
+	                 atomic_load(&window->table_bytes) + atomic_load(&window->path_bytes));
+}
+
 /* As far as that is known. */
 static size_t count_sealed(const struct tenant_windows *tenant)
 {

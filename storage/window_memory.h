@@ -19,6 +19,9 @@ bool window_set_is_over(struct window_set *set);
 /* Gives back what nobody uses: more than allowed, or not since before_mono_ns. */
 void window_set_trim(struct window_set *set, int64_t before_mono_ns);
 
+/* Counts them, after giving back what nobody uses where that is needed; else ERROR_UNAVAILABLE. */
+int window_set_make_room(struct window_set *set, struct window *window, struct error *err);
+
 /* Takes the bytes of a window out of all counts. With the set's lock held. */
 void window_set_uncharge(struct window_set *set, struct window *window);
 

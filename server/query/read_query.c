@@ -197,6 +197,21 @@ static int make_plan(struct read_query *query, struct instant_plan **out, struct
 	return instant_plan_new(query->context.store, &question, read_query_merge(query), out, err);
 }
 
+/* *out: NULL when there is nothing to merge. */
+static int plan_merge(struct read_query *query, const struct instant_plan **out, struct error *err)
+{
+	struct instant_plan *plan;
+
+	*out = NULL;
+	if (query->nothing)
+		return 0;
+	if (make_plan(query, &plan, err) < 0)
+		return -1;
+	if (!instant_plan_is_empty(plan))
+		*out = plan;
+	return 0;
+}
+
 /* ---- trees ---- */
 
 struct tree_merge {
@@ -213,19 +228,15 @@ static int add_to_tree(void *context, const struct path_sums *sums, struct error
 
 static int merge_tree(struct read_query *query, struct path_tree *tree, struct error *err)
 {
-	struct store_query question;
-	struct instant_plan *plan;
 	struct tree_merge merge = { .tree = tree };
+	struct store_query question;
 
-	if (query->nothing)
-		return 0;
-	if (make_plan(query, &plan, err) < 0)
+	if (plan_merge(query, &merge.plan, err) < 0)
 		return -1;
-	if (instant_plan_is_empty(plan))
+	if (!merge.plan)
 		return 0;
-	merge.plan = plan;
 	question = read_query_store(query);
-	return store_merge_paths(query->context.store, &question, instant_plan_parts(plan),
+	return store_merge_paths(query->context.store, &question, instant_plan_parts(merge.plan),
 	                         add_to_tree, &merge, err);
 }
 
@@ -281,17 +292,13 @@ static int merge_profile(struct read_query *query, struct profile_merger *merger
 {
 	struct profile_merge_run run = { .query = query, .merger = merger };
 	struct store_query question;
-	struct instant_plan *plan;
 
-	if (query->nothing)
-		return 0;
-	if (make_plan(query, &plan, err) < 0)
+	if (plan_merge(query, &run.plan, err) < 0)
 		return -1;
-	if (instant_plan_is_empty(plan))
+	if (!run.plan)
 		return 0;
-	run.plan = plan;
 	question = read_query_store(query);
-	return store_merge(query->context.store, &question, instant_plan_parts(plan),
+	return store_merge(query->context.store, &question, instant_plan_parts(run.plan),
 	                   add_to_profile, &run, err);
 }
 
