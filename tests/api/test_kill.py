@@ -53,11 +53,6 @@ class Writer(threading.Thread):
             self.refused.append((response.status, text[:200]))
 
 
-def metric(server, name):
-    lines = server.get("/metrics").text.splitlines()
-    return float(next(line for line in lines if line.startswith(name + " ")).split()[1])
-
-
 class Kill(unittest.TestCase):
     def kill_often(self, server, age_s):
         """Kills at moments of chance; everything that was answered is there then, once."""
@@ -107,8 +102,8 @@ class Kill(unittest.TestCase):
         # Hours that are over are due at once: blocks are made all the time, and late profiles come to them.
         with harness.Server("-validation.reject-older-than=0", "-storage.compact-after=0") as server:
             asked = self.kill_often(server, 7200)
-            harness.wait_until(lambda: metric(server, "vramscope_store_blocks_made_total") > 0, 60, "a block")
-            harness.wait_until(lambda: metric(server, "vramscope_store_compaction_backlog") == 0, 60, "all blocks")
+            harness.wait_until(lambda: server.metric("vramscope_store_blocks_made_total") > 0, 60, "a block")
+            harness.wait_until(lambda: server.metric("vramscope_store_compaction_backlog") == 0, 60, "all blocks")
             self.check(server, *asked)
             self.assertEqual(server.stop(), 0)
 

@@ -1,7 +1,6 @@
 """Days that are over are sealed: one file each with nothing beside it, that answers as before; what comes late, what is deleted, a kill, a backup."""
 import os
 import random
-import re
 import shutil
 import threading
 import time
@@ -14,10 +13,6 @@ DAY_S = 86400
 NOON = 1728043200  # of 2024-10-04
 FIRST, SECOND = "2024-10-04.db", "2024-10-04.2.db"
 SEALS = ("-storage.compact-after=0", "-storage.seal-after=0")
-
-
-def metric(server, name):
-    return float(re.search(r"^%s (\S+)" % name, server.get("/metrics").text, re.M).group(1))
 
 
 class Sealing(unittest.TestCase):
@@ -50,7 +45,7 @@ class Sealing(unittest.TestCase):
         return [name for name in self.files() if name.endswith(".db")]
 
     def sealed(self, server, count):
-        harness.wait_until(lambda: metric(server, "vramscope_store_sealed_windows") == count, 120, "%d sealed days" % count)
+        harness.wait_until(lambda: server.metric("vramscope_store_sealed_windows") == count, 120, "%d sealed days" % count)
 
     def fill(self, numbers):
         """Two hours of a day, sealed when this ends."""
@@ -141,12 +136,12 @@ class Sealing(unittest.TestCase):
         rng, number = random.Random(1), 0
         with self.server(*SEALS[:1], "-storage.seal-after=200ms") as server:
             for _ in range(8):
-                before = metric(server, "vramscope_store_sealed_windows")
+                before = server.metric("vramscope_store_sealed_windows")
                 for _ in range(rng.randint(5, 30)):
                     number += 1
                     self.send(server, number, NOON + number % 3 * DAY_S)
                 if rng.random() < 0.5:
-                    harness.wait_until(lambda: metric(server, "vramscope_store_sealed_windows") > before, 120, "a sealed day")
+                    harness.wait_until(lambda: server.metric("vramscope_store_sealed_windows") > before, 120, "a sealed day")
                 threading.Event().wait(rng.random() * 0.3)
                 server.kill()
                 server.start()
@@ -156,7 +151,7 @@ class Sealing(unittest.TestCase):
         self.assertEqual([name for name in self.files() if not name.endswith(".db")], [])
 
     def sealed_all(self, server):
-        harness.wait_until(lambda: metric(server, "vramscope_store_sealed_windows") == metric(server, "vramscope_store_windows"), 120, "all days to be sealed")
+        harness.wait_until(lambda: server.metric("vramscope_store_sealed_windows") == server.metric("vramscope_store_windows"), 120, "all days to be sealed")
 
 
 if __name__ == "__main__":

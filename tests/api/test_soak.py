@@ -42,20 +42,16 @@ def profbench(verb, workload, server, hours, end):
     return done.stdout
 
 
-def metric(server, name):
-    return int(re.search(r"^%s (\d+)" % name, server.get("/metrics").text, re.M)[1])
-
-
 class Sample:
     """What the server holds at one moment."""
 
     def __init__(self, server):
         self.resident = server.memory("VmRSS")
         self.logs = sum(os.path.getsize(path) for path in glob.glob(server.store + "/**/*-wal", recursive=True))
-        self.queue = metric(server, "vramscope_store_queue_length")
-        self.cache = metric(server, "vramscope_store_cache_bytes")
-        self.blocks = metric(server, "vramscope_store_blocks_made_total")
-        self.backlog = metric(server, "vramscope_store_compaction_backlog")
+        self.queue = server.metric("vramscope_store_queue_length")
+        self.cache = server.metric("vramscope_store_cache_bytes")
+        self.blocks = server.metric("vramscope_store_blocks_made_total")
+        self.backlog = server.metric("vramscope_store_compaction_backlog")
 
 
 @unittest.skipIf(os.environ.get("VRAMSCOPE_SANITIZE"), "what a sanitized program keeps says nothing")
@@ -66,7 +62,7 @@ class Soak(unittest.TestCase):
 
     def warm(self, server):
         sent = sum(int(re.search(r"profiles=(\d+)", profbench("fill", workload, server, WARM_HOURS, START))[1]) for workload in FLEETS)
-        harness.wait_until(lambda: metric(server, "vramscope_store_profiles_compacted_total") == sent, 300, "the hours before to be packed")
+        harness.wait_until(lambda: server.metric("vramscope_store_profiles_compacted_total") == sent, 300, "the hours before to be packed")
 
     def follow(self, server):
         """Sends each slice once the server's clock is past it; a sample behind each."""
@@ -84,7 +80,7 @@ class Soak(unittest.TestCase):
         first, last = samples[:quarter], samples[-quarter:]
         resident = [statistics.median(sample.resident for sample in part) for part in (first, last)]  # an hour that is just packed is no growth
         self.assertLessEqual(resident[1], resident[0] * GROWTH_MAX,
-                             "resident memory grows, in KiB with that of symbols: %s" % [(s.resident >> 10, s.cache >> 10) for s in samples])
+                             "resident memory grows, in KiB with that of symbols: %s" % [(s.resident >> 10, int(s.cache) >> 10) for s in samples])
         self.assertLessEqual(max(sample.logs for sample in samples), WAL_MAX)
         self.assertEqual([sample.queue for sample in samples], [0] * len(samples), "every write was answered, and some wait")
         print("%d slices; resident %.1f and %.1f MiB; logs up to %.1f MiB; backlog up to %d"
@@ -95,7 +91,7 @@ class Soak(unittest.TestCase):
         with harness.Server(*OPTIONS) as server:
             self.warm(server)
             samples = self.follow(server)
-            harness.wait_until(lambda: metric(server, "vramscope_store_blocks_made_total") > samples[0].blocks, 120, "the last hour to be packed")
+            harness.wait_until(lambda: server.metric("vramscope_store_blocks_made_total") > samples[0].blocks, 120, "the last hour to be packed")
             for workload in FLEETS:
                 self.assertIn(" ok", profbench("query", workload, server, WARM_HOURS + HOURS, START + HOURS * 3600))
             self.judge(samples)

@@ -6,6 +6,7 @@ import base64
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -195,6 +196,16 @@ class Server:
         body = cases.Proto.encode(message, "PushRequest")
         headers = dict({"Content-Type": "application/proto"}, **(headers or {}))
         return self.request("POST", "/push.v1.PusherService/Push", body, headers)
+
+    def keep(self, *series, headers=None):
+        """Pushes what has to be there for a test."""
+        answer = self.push(*series, headers=headers)
+        if answer.status != 200:
+            raise AssertionError("%r" % answer)
+
+    def metric(self, name):
+        """The value of a family without labels."""
+        return float(re.search(r"^%s (\S+)$" % name, self.get("/metrics").text, re.M)[1])
 
     def totals(self, profile_type, selector, start_ms, end_ms, headers=None):
         """{function path: self value} of a merge, root first and joined by ';'."""
