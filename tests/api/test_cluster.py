@@ -6,7 +6,6 @@ test says what one would say of a pod.
 import json
 import os
 import shutil
-import socket
 import ssl
 import subprocess
 import tempfile
@@ -40,7 +39,8 @@ class ControlPlane:
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="vramscope-cluster-")
         self.processes = []
-        client, peer, self.port = (free_port() for _ in range(3))
+        self.ports = [harness.Port() for _ in range(3)]
+        client, peer, self.port = (port.number for port in self.ports)
         key = self.path("sa.key")
         subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, capture_output=True)
         with open(self.path("tokens.csv"), "w", encoding="ascii") as file:
@@ -83,12 +83,9 @@ class ControlPlane:
         for process in reversed(self.processes):
             process.kill()
             process.wait(60)
+        for port in self.ports:
+            port.close()
         shutil.rmtree(self.folder)
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
 
 
 @unittest.skipIf(missing(), missing())

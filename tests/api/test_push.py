@@ -404,12 +404,12 @@ class Live(unittest.TestCase):
 
     def test_what_waits_is_bounded_and_the_oldest_goes(self):
         most = 2048  # a tick without a process is some 300 bytes
-        with Peer(hang) as peer:
-            url = peer.url
-        collector = self.collect(url, "-push.max-bytes=%d" % most)
+        away = harness.Port()
+        self.addCleanup(away.close)
+        collector = self.collect(away.url, "-push.max-bytes=%d" % most)
         harness.wait_until(lambda: self.metric(collector, 'pushes_total{outcome="dropped"}') > 1, 120, "the oldest to be dropped")
         waiting = self.metric(collector, "push_waiting_bytes")
-        with Peer(OK, port=int(url.rpartition(":")[2])) as peer:
+        with Peer(OK, port=away.number) as peer:
             # metrics are made beside a tick, which may wait then
             harness.wait_until(lambda: self.metric(collector, "push_waiting_bytes") < waiting // 2, 120, "the rest to be delivered")
             self.assertEqual(collector.stop()[0], 0)

@@ -9,7 +9,6 @@ import random
 import re
 import shutil
 import signal
-import socket
 import struct
 import subprocess
 import sys
@@ -61,11 +60,6 @@ class Workload:
         self.process.stdout.close()
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return taken.getsockname()[1]
-
-
 def read_spool(folder):
     """[(number, time, request)] of docs/formats/spool.md, in order."""
     found = []
@@ -109,6 +103,8 @@ class Spooled(unittest.TestCase):
         self.folder = tempfile.mkdtemp(prefix="vramscope-spool-test-")
         self.addCleanup(shutil.rmtree, self.folder, True)
         self.spool = os.path.join(self.folder, "spool")
+        self.away = harness.Port()  # where nobody listens yet
+        self.addCleanup(self.away.close)
 
     def start(self, url, *options, source=None, spool=None):
         """A collector whose ticks are a second apart, with a spool."""
@@ -138,9 +134,8 @@ class Bytes(Spooled):
             self.skipTest("VRAMSCOPE_STUB_DRIVER names no file")
         self.work = Workload()
         self.addCleanup(self.work.close)
-        self.port = free_port()
-        self.url = "http://127.0.0.1:%d" % self.port
-        self.server = harness.Server("-server.http-listen-port=%d" % self.port)
+        self.url = self.away.url
+        self.server = harness.Server("-server.http-listen-port=%d" % self.away.number)
         self.addCleanup(lambda: self.server.close() if self.server.process else shutil.rmtree(self.server.folder))
         self.begin_ms = int(time.time() * 1000) - 2000
 
@@ -291,14 +286,12 @@ class Bytes(Spooled):
 class Order(Spooled):
     def test_what_waited_goes_before_what_comes(self):
         """The very bytes of the files, in their order, and then the new ticks; over a restart, and a server that is busy in between."""
-        with Peer(hang) as peer:
-            url = peer.url
-        collector = self.watch(url)
+        collector = self.watch(self.away.url)
         harness.wait_until(lambda: os.path.isdir(self.spool) and len(read_spool(self.spool)) >= 3, 60, "ticks that wait")
         self.kill(collector)
         waited = [request for _, _, request in read_spool(self.spool)]
-        with Peer(OK, answer(503), OK, None, OK, port=int(url.rpartition(":")[2])) as peer:
-            collector = self.watch(url)
+        with Peer(OK, answer(503), OK, None, OK, port=self.away.number) as peer:
+            collector = self.watch(self.away.url)
             harness.wait_until(lambda: len(set(peer.bodies())) >= len(waited) + 2, 60, "new ticks")
             self.assertEqual(collector.stop()[0], 0)
             order = deduplicated(peer.bodies())
@@ -308,9 +301,7 @@ class Order(Spooled):
         self.assertEqual(ticks, sorted(set(ticks)))
 
     def test_the_bound_drops_the_oldest(self):
-        with Peer(hang) as peer:
-            url = peer.url
-        collector = self.watch(url, "-push.spool-max-bytes=64KiB")
+        collector = self.watch(self.away.url, "-push.spool-max-bytes=64KiB")
         harness.wait_until(lambda: (number(collector.metrics(), 'cuda_collector_pushes_dropped_total{reason="spool_full"}') or 0) > 1, 300,
                            "the oldest to be dropped")
         collector.says("pushes were dropped: [1-9][0-9]* over its bound")
@@ -319,14 +310,12 @@ class Order(Spooled):
         self.assertEqual(collector.stop()[0], 0)
 
     def test_what_is_too_old_is_not_sent(self):
-        with Peer(hang) as peer:
-            url = peer.url
-        collector = self.watch(url)
+        collector = self.watch(self.away.url)
         harness.wait_until(lambda: os.path.isdir(self.spool) and len(read_spool(self.spool)) >= 2, 60, "ticks that wait")
         self.kill(collector)
         old = {request for _, _, request in read_spool(self.spool)}
-        with Peer(OK, port=int(url.rpartition(":")[2])) as peer:
-            collector = self.watch(url, "-push.max-age=1ms")
+        with Peer(OK, port=self.away.number) as peer:
+            collector = self.watch(self.away.url, "-push.max-age=1ms")
             collector.says("pushes were dropped: 0 over its bound, %d too old" % len(old))
             self.assertEqual(collector.stop()[0], 0)
             self.assertEqual(old.intersection(peer.bodies()), set())

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,24 @@ def wait_until(condition, seconds=10.0, what="a condition"):
         if time.monotonic() > deadline:
             raise TimeoutError("waited %g s for %s" % (seconds, what))
         pause.wait(0.01)
+
+
+class Port:
+    """A port of 127.0.0.1 that the kernel gives nobody until close(). It is bound, not listened on: connections are refused, and whoever
+    allows that an address is used again, as our server and Python's do, may listen on it meanwhile."""
+
+    def __init__(self):
+        self.socket = socket.socket()
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.socket.bind(("127.0.0.1", 0))
+        self.number = self.socket.getsockname()[1]
+
+    @property
+    def url(self):
+        return "http://127.0.0.1:%d" % self.number
+
+    def close(self):
+        self.socket.close()
 
 
 class Answer:
