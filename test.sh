@@ -74,7 +74,7 @@ tests() {
 	shift
 	say "testing $preset"
 	# many wait for a tick of the clock, and not for a processor
-	ctest --preset "$preset" -j $((2 * $(nproc))) --quiet --output-log "$results/ctest-$preset.log" --no-tests=error \
+	ctest --preset "$preset" -j $((3 * $(nproc))) --quiet --output-log "$results/ctest-$preset.log" --no-tests=error \
 		--output-junit "$results/$preset.xml" --test-output-size-passed 1000000 --test-output-size-failed 1000000 \
 		"$@" >/dev/null 2>&1 || true
 	grep -qs '<testcase' "$results/$preset.xml" || echo "failed tests of $preset: none ran" >>"$results/checks.txt"

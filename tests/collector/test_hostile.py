@@ -179,7 +179,7 @@ class Workload:
         self.process.stdout.close()
 
 
-class Hostile(unittest.TestCase):
+class Beside(unittest.TestCase):
     def setUp(self):
         if not os.path.exists(STUB):
             self.skipTest("VRAMSCOPE_STUB_DRIVER names no file")
@@ -246,11 +246,9 @@ class Hostile(unittest.TestCase):
         os.mkdir(folder)
         return shutil.copy(STUB, os.path.join(folder, "libcuda.so.1"))
 
-    def test_a_driver_of_ten_gigabytes(self):
-        path = self.library("sparse")
-        os.truncate(path, 10 << 30)
-        self.go_and_call(self.start(SOME_CALLS, driver=path))
-        self.check_neighbour()
+
+class Odd(Beside):
+    """Programs, drivers, interpreters and names that are not what they seem."""
 
     def test_drivers_whose_tables_lie(self):
         def lie(name, change):
@@ -283,10 +281,6 @@ class Hostile(unittest.TestCase):
         self.go_and_call(second)
         self.check_neighbour()
         first.close()
-
-    def test_thousands_of_files_of_code(self):
-        self.go_and_call(self.start(MANY_FILES))
-        self.check_neighbour()
 
     def test_perf_maps_that_are_none(self):
         for kind in ("fifo", "device", "loop", "folder", "sparse", "lines"):
@@ -321,32 +315,6 @@ class Hostile(unittest.TestCase):
         harness.wait_until(lambda: bytes_of("behind-exec") == 20000, 60, "what the second program allocated")
         self.assertEqual(bytes_of("before-exec"), 12345)
         self.check_neighbour()
-
-    def test_many_processes_that_live_for_a_moment(self):
-        """More than there are descriptions of programs; then a new one's Python is known all the same."""
-        if os.environ.get("VRAMSCOPE_SANITIZE"):
-            self.skipTest("a sanitizer makes the collector too slow for a flood")
-        with open(os.path.join(self.folder, "short.c"), "w") as file:
-            file.write("int cuInit(unsigned); int cuMemAlloc_v2(unsigned long *, unsigned long);\n"
-                       "int main(void) { unsigned long a; cuInit(0); return cuMemAlloc_v2(&a, 4096); }\n")
-        short = os.path.join(self.folder, "short")
-        made = subprocess.run(["cc", "-o", short, file.name, STUB, "-Wl,-rpath," + os.path.dirname(STUB)], capture_output=True, text=True)
-        if made.returncode:
-            self.skipTest("no compiler: " + made.stderr[-200:])
-        running = []
-        for _ in range(4500):
-            running.append(subprocess.Popen([short]))
-            if len(running) == 8:
-                self.assertEqual(running.pop(0).wait(60), 0)
-        for process in running:
-            self.assertEqual(process.wait(60), 0)
-        # what the collector is behind with costs others their stacks
-        harness.wait_until(lambda: "\ncuda_collector_processes 1\n" in self.run_.get("/metrics").text, 120, "the ends of all but the neighbour")
-        workload = self.start(SOME_CALLS)
-        self.go_and_call(workload)
-        stacks = harness.wait_until(lambda: self.whole(workload.pid, "alloc_space", 20000), 60, "its profile")
-        self.assertTrue(all(";<module>;allocate;" in stack for stack in stacks), stacks)
-        self.check_crowded_neighbour()
 
     def test_an_interpreter_of_a_version_that_nobody_knows(self):
         """Its frames are native ones, and one line says why, however many processes have it."""
@@ -387,6 +355,46 @@ class Hostile(unittest.TestCase):
         # by the first one it is seen that there is an interpreter
         self.assertGreaterEqual(bytes_of(r";embedded;(.*;)?call;"), 9000)
         self.check_neighbour()
+
+
+class Crowds(Beside):
+    """So many or so large that who measures beside them measures them."""
+
+    def test_a_driver_of_ten_gigabytes(self):
+        path = self.library("sparse")
+        os.truncate(path, 10 << 30)
+        self.go_and_call(self.start(SOME_CALLS, driver=path))
+        self.check_neighbour()
+
+    def test_thousands_of_files_of_code(self):
+        self.go_and_call(self.start(MANY_FILES))
+        self.check_neighbour()
+
+    def test_many_processes_that_live_for_a_moment(self):
+        """More than there are descriptions of programs; then a new one's Python is known all the same."""
+        if os.environ.get("VRAMSCOPE_SANITIZE"):
+            self.skipTest("a sanitizer makes the collector too slow for a flood")
+        with open(os.path.join(self.folder, "short.c"), "w") as file:
+            file.write("int cuInit(unsigned); int cuMemAlloc_v2(unsigned long *, unsigned long);\n"
+                       "int main(void) { unsigned long a; cuInit(0); return cuMemAlloc_v2(&a, 4096); }\n")
+        short = os.path.join(self.folder, "short")
+        made = subprocess.run(["cc", "-o", short, file.name, STUB, "-Wl,-rpath," + os.path.dirname(STUB)], capture_output=True, text=True)
+        if made.returncode:
+            self.skipTest("no compiler: " + made.stderr[-200:])
+        running = []
+        for _ in range(4500):
+            running.append(subprocess.Popen([short]))
+            if len(running) == 8:
+                self.assertEqual(running.pop(0).wait(60), 0)
+        for process in running:
+            self.assertEqual(process.wait(60), 0)
+        # what the collector is behind with costs others their stacks
+        harness.wait_until(lambda: "\ncuda_collector_processes 1\n" in self.run_.get("/metrics").text, 120, "the ends of all but the neighbour")
+        workload = self.start(SOME_CALLS)
+        self.go_and_call(workload)
+        stacks = harness.wait_until(lambda: self.whole(workload.pid, "alloc_space", 20000), 60, "its profile")
+        self.assertTrue(all(";<module>;allocate;" in stack for stack in stacks), stacks)
+        self.check_crowded_neighbour()
 
 
 if __name__ == "__main__":
