@@ -1,14 +1,17 @@
 /*
  * Sums per stack over a range: one dense pass over each window and part. Of a block that
  * the range covers only its sums are read, of one that it cuts the rows, of a profile that
- * is in no block yet its samples.
+ * is in no block yet its samples. Windows are shared out among threads; what they have is
+ * handed over in their order, one at a time, so that answers do not depend on it.
  */
 #include "storage/query_profile.h"
 #include "storage/sqlite_store_parts.h"
 
+#define HELPERS_MAX 31 /* of one merge; a guess */
+
 struct merge;
 
-/* Hands what a window has on to the visitor. */
+/* Hands what a window has on to the visitor, when its turn has come. */
 typedef int (*merge_handover)(struct query *query, struct query_window *window,
                               const struct merge *merge, const struct stack_sums *sums,
                               struct error *err);
@@ -150,9 +153,8 @@ static int hand_over_stacks(struct query *query, struct query_window *window,
                             const struct merge *merge, const struct stack_sums *sums,
                             struct error *err)
 {
-	(void)query;
 	(void)window;
-	return merge->visit(merge->context, sums, err);
+	return query_wait(query, err) < 0 ? -1 : merge->visit(merge->context, sums, err);
 }
 
 static void release_paths(struct stack_paths **paths)
@@ -160,18 +162,25 @@ static void release_paths(struct stack_paths **paths)
 	stack_paths_release(*paths);
 }
 
+static int find_paths(struct query *query, struct query_window *window, const struct merge *merge,
+                      const struct stack_sums *sums, struct path_sums *out, struct error *err)
+{
+	CLEANUP(release_paths)
+	struct stack_paths *paths = window_take_paths(window->window, merge->table);
+
+	if (stack_paths_of_sums(paths, merge->table, sums, query->scratch, out, err) < 0)
+		return -1;
+	window_count_paths(window->window, paths);
+	return query_charge(query, window->window, err);
+}
+
 static int hand_over_paths(struct query *query, struct query_window *window,
                            const struct merge *merge, const struct stack_sums *sums,
                            struct error *err)
 {
-	CLEANUP(release_paths)
-	struct stack_paths *paths = window_take_paths(window->window, merge->table);
 	struct path_sums by_path;
 
-	if (stack_paths_of_sums(paths, merge->table, sums, query->scratch, &by_path, err) < 0)
-		return -1;
-	window_count_paths(window->window, paths);
-	if (query_charge(query, window->window, err) < 0)
+	if (find_paths(query, window, merge, sums, &by_path, err) < 0 || query_wait(query, err) < 0)
 		return -1;
 	return merge->visit_paths(merge->context, &by_path, err);
 }
@@ -218,18 +227,51 @@ static int merge_window(struct query *query, struct query_window *window, void *
 	return 0;
 }
 
-static int merge_windows(struct sqlite_store *store, const struct store_query *asked,
-                         const struct store_parts *parts, struct merge *merge, struct error *err)
-{
-	struct query query;
-	int result;
+/* ---- threads ---- */
 
-	merge->accumulator.budget = store->budget;
-	query_begin(&query, store, asked, parts);
-	result = query_windows(&query, merge_window, merge, err);
-	accumulator_fini(&merge->accumulator);
+/* A merge whose windows several threads share. */
+struct shared_merge {
+	struct sqlite_store *store;
+	const struct store_query *asked;
+	const struct store_parts *parts;
+	const struct merge *merge; /* what each thread begins with */
+	struct query_walk walk;
+};
+
+static void merge_some(void *context)
+{
+	struct shared_merge *shared = context;
+	struct merge merge = *shared->merge;
+	struct query query;
+
+	merge.accumulator.budget = shared->store->budget;
+	query_begin(&query, shared->store, shared->asked, shared->parts);
+	query_shared_windows(&query, &shared->walk, merge_window, &merge);
+	accumulator_fini(&merge.accumulator);
 	query_end(&query);
-	return result;
+}
+
+/* One for each window but the caller's. What gives parts is the caller's, and asked by one. */
+static size_t helpers_for(struct shared_merge *shared)
+{
+	size_t windows;
+
+	if (shared->parts && shared->parts->part_of)
+		return 0;
+	windows = query_walk_ahead(&shared->walk, HELPERS_MAX + 1);
+	return windows > 0 ? windows - 1 : 0;
+}
+
+static int merge_windows(struct sqlite_store *store, const struct store_query *asked,
+                         const struct store_parts *parts, const struct merge *merge,
+                         struct error *err)
+{
+	struct shared_merge shared = { store, asked, parts, merge, { 0 } };
+
+	if (query_walk_begin(&shared.walk, &store->windows, asked, err) < 0)
+		return -1;
+	crew_share(store->crew, helpers_for(&shared), merge_some, &shared);
+	return query_walk_end(&shared.walk, err);
 }
 
 int sqlite_store_merge(struct store *store, const struct store_query *asked,

@@ -21,7 +21,6 @@ void query_begin(struct query *query, struct sqlite_store *store, const struct s
 	query->held = arena_new(2 * PAGE_RAW_MAX, store->budget);
 	arena_use_cache(query->scratch, store->chunks);
 	arena_use_cache(query->held, store->chunks);
-	tenant_folder_format(asked->tenant, query->folder);
 }
 
 void query_end(struct query *query)
@@ -118,8 +117,8 @@ static int add_columns(struct query *query, const struct query_window *window, u
 	column.number =
 		id_map_add(&query->numbers, series_view_series(view, series)->fingerprint, &is_new);
 	for (; place; place = series_view_previous(view, place)) {
-		if (!ARENA_GROW(query->asked->arena, list->columns, list->count, list->capacity))
-			return arena_error(query->asked->arena, err);
+		if (!ARENA_GROW(query->held, list->columns, list->count, list->capacity))
+			return arena_error(query->held, err);
 		column.group = place->group;
 		column.column = place->column;
 		list->columns[list->count] = column;
@@ -137,8 +136,7 @@ static int find_columns(struct query *query, struct query_window *window, struct
 	struct column_list list = { .is_sorted = true };
 	struct series_ids ids;
 
-	if (series_match(&window->series, query->asked->selector, query->asked->arena, &ids, err) <
-	    0)
+	if (series_match(&window->series, query->asked->selector, query->held, &ids, err) < 0)
 		return -1;
 	for (uint32_t i = 0; i < ids.count; i++) {
 		uint32_t part;
@@ -178,7 +176,7 @@ static struct reader_run run_of(const struct query *query, const struct query_co
 /* Columns of one group and part share their rows. */
 static int make_runs(struct query *query, struct query_window *window, struct error *err)
 {
-	struct arena *arena = query->asked->arena;
+	struct arena *arena = query->held;
 
 	window->runs = arena_array(arena, window->column_count, sizeof(*window->runs));
 	window->firsts = arena_array(arena, window->column_count + 1, sizeof(*window->firsts));
@@ -257,31 +255,55 @@ static int open_window(struct query *query, struct window *held, query_window_vi
 	return result;
 }
 
+/* The window, or what takes its place meanwhile; lets go of it. */
+static int visit_window(struct query *query, struct window *window, query_window_visitor visit,
+                        void *context, struct error *err)
+{
+	struct window_set *set = &query->store->windows;
+	bool again = false;
+	int result = open_window(query, window, visit, context, &again, err);
+
+	while (again) {
+		again = false;
+		window = query_walk_again(query->walk, window);
+		if (!window)
+			return 0;
+		result = open_window(query, window, visit, context, &again, err);
+	}
+	if (result < 0 && err->code == ERROR_CORRUPT)
+		sqlite_store_set_aside(query->store, window, err);
+	window_set_release(set, window);
+	return result;
+}
+
+static void visit_walk(struct query *query, struct query_walk *walk, query_window_visitor visit,
+                       void *context)
+{
+	struct window *window;
+
+	query->walk = walk;
+	while ((window = query_walk_next(walk, &query->window))) {
+		struct error err = { 0 };
+		const int result = visit_window(query, window, visit, context, &err);
+
+		query_walk_pass(walk, query->window, result, &err);
+	}
+}
+
+int query_wait(const struct query *query, struct error *err)
+{
+	return query_walk_wait(query->walk, query->window, err);
+}
+
 int query_all_windows(struct query *query, query_window_visitor visit, void *context,
                       struct error *err)
 {
-	const struct store_range *range = &query->asked->range;
-	struct window_set *set = &query->store->windows;
-	const int32_t last_day = day_of(range->end_unix_ns);
-	struct window_place place = { day_of(range->start_unix_ns), 0 };
-	struct window *window;
+	struct query_walk walk;
 
-	if (range->start_unix_ns > range->end_unix_ns)
-		return 0;
-	if (set->follows && window_set_follow(set, query->folder, err) < 0)
+	if (query_walk_begin(&walk, &query->store->windows, query->asked, err) < 0)
 		return -1;
-	while ((window = window_set_next(set, query->folder, place, last_day))) {
-		bool again = false;
-		const int result = open_window(query, window, visit, context, &again, err);
-
-		place = (struct window_place){ window->day, window->number + !again };
-		if (result < 0 && err->code == ERROR_CORRUPT)
-			sqlite_store_set_aside(query->store, window, err);
-		window_set_release(set, window);
-		if (result < 0)
-			return -1;
-	}
-	return 0;
+	visit_walk(query, &walk, visit, context);
+	return query_walk_end(&walk, err);
 }
 
 /* A visitor of windows with matching series. */
@@ -309,6 +331,14 @@ int query_windows(struct query *query, query_window_visitor visit, void *context
 	struct matching matching = { visit, context };
 
 	return query_all_windows(query, visit_matching, &matching, err);
+}
+
+void query_shared_windows(struct query *query, struct query_walk *walk, query_window_visitor visit,
+                          void *context)
+{
+	struct matching matching = { visit, context };
+
+	visit_walk(query, walk, visit_matching, &matching);
 }
 
 /* ---- rows ---- */

@@ -6,14 +6,15 @@
  *          one moment; their matching series become runs of rows. A window that is gone
  *          meanwhile (retention) is passed over; one that does not read back is set aside
  *          and the query ends with ERROR_CORRUPT.
- * Threads  the caller's; a query belongs to one.
+ * Threads  the caller's; a query belongs to one. Several queries of several threads may
+ *          share a walk: each visits the windows that it takes.
  */
 #pragma once
 
 #include "base/id_map.h"
+#include "storage/query_walk.h"
 #include "storage/reader.h"
 #include "storage/store.h"
-#include "storage/window_set.h"
 
 struct sqlite_store;
 
@@ -26,7 +27,8 @@ struct query {
 	struct arena *scratch; /* of one row or block; reset by whoever decodes */
 	struct arena *held;    /* of the window that is looked at */
 	struct id_map numbers; /* fingerprint -> series of this query */
-	char folder[TENANT_FOLDER_SIZE];
+	struct query_walk *walk;
+	uint64_t window; /* its number in the walk */
 };
 
 /* A column of a group that the query wants. */
@@ -71,6 +73,16 @@ int query_all_windows(struct query *query, query_window_visitor visit, void *con
 /* The same for each window with a matching series, with its columns and runs. */
 int query_windows(struct query *query, query_window_visitor visit, void *context,
                   struct error *err);
+
+/*
+ * The same for the windows of a walk that nobody else takes. What fails is the walk's error.
+ * A visitor that calls what is the caller's calls query_wait() before.
+ */
+void query_shared_windows(struct query *query, struct query_walk *walk, query_window_visitor visit,
+                          void *context);
+
+/* In a visit: waits until the windows before are through. -1 when one of them failed. */
+int query_wait(const struct query *query, struct error *err);
 
 /*
  * Counts what a window's tables take now; makes room by giving back what nobody uses.

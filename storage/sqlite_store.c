@@ -108,6 +108,7 @@ static void close_store(struct store *store)
 
 	compactor_stop(own->compactor); /* before the writer, which it works with */
 	writer_stop(own->writer);
+	crew_free(own->crew);
 	window_set_close(&own->windows);
 	chunk_cache_free(own->chunks);
 	store_folder_close(&own->folder);
@@ -199,6 +200,7 @@ int sqlite_store_open(const struct sqlite_store_options *options, struct store *
 	(void)pthread_mutex_init(&store->removing, NULL);
 	store->budget = options->budget;
 	store->chunks = chunk_cache_new(CHUNKS_KEPT);
+	store->crew = crew_new(options->threads ? options->threads - 1 : crew_default_size());
 	if (store_folder_open(options->path,
 	                      options->read_only ? STORE_FOLDER_READ : STORE_FOLDER_WRITE,
 	                      options->allow_network_fs ? STORE_FOLDER_ANY_FILE_SYSTEM

@@ -38,6 +38,7 @@ struct sqlite_store_options {
 	 */
 	int64_t seal_after_ns;
 	bool allow_network_fs;
+	size_t threads;        /* that a merge may use; 0: as many as there are processors */
 	struct budget *budget; /* caches and tables count here; or NULL */
 };
 

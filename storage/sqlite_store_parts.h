@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "base/chunk_cache.h"
+#include "base/crew.h"
 #include "storage/compactor.h"
 #include "storage/sqlite_store.h"
 #include "storage/store_folder.h"
@@ -21,6 +22,7 @@ struct sqlite_store {
 	struct store_folder folder;
 	struct budget *budget;      /* or NULL */
 	struct chunk_cache *chunks; /* of what queries decode, for the next block or query */
+	struct crew *crew;          /* for merges of several windows */
 	struct window_set windows;
 	struct tenant_versions versions;
 	struct writer *writer; /* NULL: read-only, as what follows */

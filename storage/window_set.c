@@ -205,6 +205,24 @@ struct window *window_set_next(struct window_set *set, const char *folder,
 	return found;
 }
 
+size_t window_set_ahead(struct window_set *set, const char *folder, struct window_place place,
+                        int32_t last_day, size_t most)
+{
+	const struct tenant_windows *tenant;
+	size_t count = 0;
+
+	(void)pthread_mutex_lock(&set->lock);
+	tenant = window_list_find(&set->list, folder);
+	for (size_t i = tenant ? window_list_index(tenant, place) : 0;
+	     tenant && i < tenant->count && count < most; i++) {
+		if (tenant->windows[i]->day > last_day)
+			break;
+		count += is_ready(tenant->windows[i]);
+	}
+	(void)pthread_mutex_unlock(&set->lock);
+	return count;
+}
+
 struct window *window_set_last(struct window_set *set, const char *folder,
                                struct window_place place)
 {

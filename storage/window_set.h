@@ -54,6 +54,10 @@ int window_set_follow(struct window_set *set, const char *folder, struct error *
 struct window *window_set_next(struct window_set *set, const char *folder,
                                struct window_place place, int32_t last_day);
 
+/* How many there are, up to `most`. */
+size_t window_set_ahead(struct window_set *set, const char *folder, struct window_place place,
+                        int32_t last_day, size_t most);
+
 /* The last one at or before last_day, likewise. */
 struct window *window_set_last(struct window_set *set, const char *folder,
                                struct window_place place);
