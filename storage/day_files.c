@@ -1,6 +1,5 @@
 #include "storage/day_files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,19 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/mem.h"
-
-static void close_folder(DIR **folder)
-{
-	if (*folder)
-		(void)closedir(*folder);
-}
-
-static const struct dirent *next(DIR *folder)
-{
-	return readdir(folder); /* NOLINT(concurrency-mt-unsafe): no other thread reads it */
-}
+#include "storage/window_folder.h"
 
 static struct day_files *day_entry(struct day_files_list *list, const char *folder, int32_t day,
                                    size_t from)
@@ -48,34 +36,44 @@ static bool is_wal(const char *name)
 	return length >= 4 && strcmp(name + length - 4, "-wal") == 0;
 }
 
+/* A file of a tenant's folder, or of the store's own (NULL). */
+static void add_file(struct day_files_list *list, const char *folder, size_t from, const char *name,
+                     const struct stat *status)
+{
+	const uint64_t bytes = (uint64_t)status->st_blocks * 512;
+	const char *rest;
+	uint32_t number;
+	int32_t day;
+
+	if (!folder || !window_file_parse(name, &day, &number, &rest)) {
+		list->bytes += bytes;
+	} else if (window_file_is_passing(rest)) {
+		list->passing_bytes += bytes;
+	} else {
+		list->bytes += bytes;
+		day_entry(list, folder, day, from)->bytes += bytes;
+	}
+	if (is_wal(name))
+		list->wal_bytes += bytes;
+}
+
 /* Files that vanish meanwhile are not there. */
-static void list_folder(DIR *directory, const char *folder, struct day_files_list *list)
+static int list_folder(const struct folder *listed, const char *folder, struct day_files_list *list,
+                       struct error *err)
 {
 	const size_t from = list->count;
 	const struct dirent *entry;
+	int more;
 
-	while ((entry = next(directory))) {
+	while ((more = folder_next(listed, &entry, err)) > 0) {
 		struct stat status;
-		const char *rest;
-		uint32_t number;
-		uint64_t bytes;
-		int32_t day;
 
-		if (fstatat(dirfd(directory), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    !S_ISREG(status.st_mode))
-			continue;
-		bytes = (uint64_t)status.st_blocks * 512;
-		if (!folder || !window_file_parse(entry->d_name, &day, &number, &rest)) {
-			list->bytes += bytes;
-		} else if (window_file_is_passing(rest)) {
-			list->passing_bytes += bytes;
-		} else {
-			list->bytes += bytes;
-			day_entry(list, folder, day, from)->bytes += bytes;
-		}
-		if (is_wal(entry->d_name))
-			list->wal_bytes += bytes;
+		if (fstatat(dirfd(listed->directory), entry->d_name, &status,
+		            AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISREG(status.st_mode))
+			add_file(list, folder, from, entry->d_name, &status);
 	}
+	return more;
 }
 
 static int by_day(const void *left, const void *right)
@@ -88,39 +86,47 @@ static int by_day(const void *left, const void *right)
 	return strcmp(a->folder, b->folder);
 }
 
-static DIR *open_below(const char *path, const char *name)
+static char *joined(const char *path, const char *name)
 {
-	CLEANUP(mem_freep) char *whole = mem_zalloc(strlen(path) + strlen(name) + 2, 1);
+	char *whole = mem_zalloc(strlen(path) + strlen(name) + 2, 1);
 
 	(void)sprintf(whole, "%s/%s", path, name);
-	return opendir(whole);
+	return whole;
+}
+
+static int list_tenant(void *context, const struct folder *tenants, const char *name,
+                       struct error *err)
+{
+	CLEANUP(mem_freep) char *path = joined(tenants->path, name);
+	CLEANUP(folder_close) struct folder folder = { 0 };
+
+	return folder_open(path, &folder, err) < 0 ? -1 : list_folder(&folder, name, context, err);
+}
+
+static int list_all(const char *path, struct day_files_list *list, struct error *err)
+{
+	CLEANUP(mem_freep) char *tenants = joined(path, "tenants");
+	CLEANUP(folder_close) struct folder top = { 0 };
+
+	if (folder_open(path, &top, err) < 0)
+		return -1;
+	if (!top.directory)
+		return error_set(err, ERROR_NOT_FOUND, "%s is gone", path);
+	if (list_folder(&top, NULL, list, err) < 0)
+		return -1;
+	return window_folder_tenants(tenants, list_tenant, list, err);
 }
 
 int day_files_list(const char *path, struct day_files_list *out, struct error *err)
 {
-	CLEANUP(close_folder) DIR *top = opendir(path);
-	CLEANUP(close_folder) DIR *tenants = open_below(path, "tenants");
-	struct day_files_list list = { 0 };
-	const struct dirent *entry;
+	CLEANUP(day_files_list_fini) struct day_files_list list = { 0 };
 
-	if (!top)
-		return error_set_errno(err, errno, "%s", path);
-	list_folder(top, NULL, &list);
-	while (tenants && (entry = next(tenants))) {
-		CLEANUP(close_folder) DIR *folder = NULL;
-		int fd;
-
-		if (entry->d_name[0] == '.' || strlen(entry->d_name) >= TENANT_FOLDER_SIZE)
-			continue;
-		fd = openat(dirfd(tenants), entry->d_name,
-		            O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		folder = fd < 0 ? NULL : fdopendir(fd);
-		if (folder)
-			list_folder(folder, entry->d_name, &list);
-	}
+	if (list_all(path, &list, err) < 0)
+		return -1;
 	if (list.count > 1)
 		qsort(list.days, list.count, sizeof(*list.days), by_day);
 	*out = list;
+	list = (struct day_files_list){ 0 };
 	return 0;
 }
 
@@ -131,12 +137,14 @@ void day_files_list_fini(struct day_files_list *list)
 }
 
 /* Unlinks the files of the day, or only its databases. */
-static int unlink_pass(DIR *directory, int32_t day, bool only_databases, struct error *err)
+static int unlink_pass(const struct folder *folder, int32_t day, bool only_databases,
+                       struct error *err)
 {
 	const struct dirent *entry;
+	int more;
 
-	rewinddir(directory);
-	while ((entry = next(directory))) {
+	folder_rewind(folder);
+	while ((more = folder_next(folder, &entry, err)) > 0) {
 		const char *rest;
 		uint32_t number;
 		int32_t own;
@@ -144,22 +152,19 @@ static int unlink_pass(DIR *directory, int32_t day, bool only_databases, struct 
 		if (!window_file_parse(entry->d_name, &own, &number, &rest) || own != day ||
 		    (only_databases && *rest))
 			continue;
-		if (unlinkat(dirfd(directory), entry->d_name, 0) < 0 && errno != ENOENT)
+		if (unlinkat(dirfd(folder->directory), entry->d_name, 0) < 0 && errno != ENOENT)
 			return error_set_errno(err, errno, "%s", entry->d_name);
 	}
-	return 0;
+	return more;
 }
 
 int day_files_unlink(const char *path, const char *folder, int32_t day, struct error *err)
 {
-	CLEANUP(mem_freep) char *tenants = mem_zalloc(strlen(path) + sizeof("/tenants"), 1);
-	CLEANUP(close_folder) DIR *directory = NULL;
+	CLEANUP(mem_freep) char *tenants = joined(path, "tenants");
+	CLEANUP(mem_freep) char *whole = joined(tenants, folder);
+	CLEANUP(folder_close) struct folder listed = { 0 };
 
-	(void)sprintf(tenants, "%s/tenants", path);
-	directory = open_below(tenants, folder);
-	if (!directory)
-		return error_set_errno(err, errno, "folder of a tenant, %s", folder);
-	if (unlink_pass(directory, day, true, err) < 0)
+	if (folder_open(whole, &listed, err) < 0 || unlink_pass(&listed, day, true, err) < 0)
 		return -1;
-	return unlink_pass(directory, day, false, err);
+	return unlink_pass(&listed, day, false, err);
 }

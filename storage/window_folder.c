@@ -1,37 +1,20 @@
 #include "storage/window_folder.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/cleanup.h"
 #include "base/mem.h"
 
-static void close_folder(DIR **folder)
-{
-	if (*folder)
-		(void)closedir(*folder);
-}
-
-/*
- * Sets errno at the end: 0, or why there is no more. readdir() is safe on a directory that no
- * other thread reads.
- */
-static const struct dirent *next_entry(DIR *directory)
-{
-	errno = 0;
-	return readdir(directory); /* NOLINT(concurrency-mt-unsafe) */
-}
-
 /* Another kind of file under a window's name would stop whoever opens it. */
-static bool is_file(DIR *directory, const struct dirent *entry)
+static bool is_file(const struct folder *folder, const struct dirent *entry)
 {
 	struct stat status;
 
 	if (entry->d_type == DT_REG)
 		return true;
-	return fstatat(dirfd(directory), entry->d_name, &status, 0) == 0 && S_ISREG(status.st_mode);
+	return fstatat(dirfd(folder->directory), entry->d_name, &status, 0) == 0 &&
+	       S_ISREG(status.st_mode);
 }
 
 int window_folder_files(const char *path, const char *folder,
@@ -39,44 +22,42 @@ int window_folder_files(const char *path, const char *folder,
                         void *context, struct error *err)
 {
 	CLEANUP(mem_freep) char *whole = mem_zalloc(strlen(path) + strlen(folder) + 2, 1);
-	CLEANUP(close_folder) DIR *directory = NULL;
+	CLEANUP(folder_close) struct folder listed = { 0 };
 	const struct dirent *entry;
+	int more;
 
 	(void)sprintf(whole, "%s/%s", path, folder);
-	directory = opendir(whole);
-	if (!directory)
-		return errno == ENOENT || errno == ENOTDIR
-		               ? 0
-		               : error_set_errno(err, errno, "%s", whole);
-	while ((entry = next_entry(directory))) {
+	if (folder_open(whole, &listed, err) < 0)
+		return -1;
+	while ((more = folder_next(&listed, &entry, err)) > 0) {
 		struct window_folder_file file = {
 			.name = entry->d_name,
 			.inode = entry->d_ino,
-			.folder_fd = dirfd(directory),
+			.folder_fd = dirfd(listed.directory),
 		};
 
 		if (window_file_parse(entry->d_name, &file.place.day, &file.place.number,
 		                      &file.rest) &&
-		    is_file(directory, entry))
+		    is_file(&listed, entry))
 			visit(context, &file);
 	}
-	return errno == 0 ? 0 : error_set_errno(err, errno, "%s", whole);
+	return more;
 }
 
 int window_folder_tenants(const char *path,
-                          int (*visit)(void *context, const char *folder, struct error *err),
+                          int (*visit)(void *context, const struct folder *tenants,
+                                       const char *name, struct error *err),
                           void *context, struct error *err)
 {
-	CLEANUP(close_folder) DIR *directory = opendir(path);
+	CLEANUP(folder_close) struct folder tenants = { 0 };
 	const struct dirent *entry;
+	int more;
 
-	if (!directory)
-		return errno == ENOENT ? 0 : error_set_errno(err, errno, "%s", path);
-	while ((entry = next_entry(directory))) {
-		if (entry->d_name[0] == '.' || strlen(entry->d_name) >= TENANT_FOLDER_SIZE)
-			continue;
-		if (visit(context, entry->d_name, err) < 0)
+	if (folder_open(path, &tenants, err) < 0)
+		return -1;
+	while ((more = folder_next(&tenants, &entry, err)) > 0)
+		if (tenant_folder_is_name(str_of(entry->d_name)) &&
+		    visit(context, &tenants, entry->d_name, err) < 0)
 			return -1;
-	}
-	return errno == 0 ? 0 : error_set_errno(err, errno, "%s", path);
+	return more;
 }

@@ -8,9 +8,7 @@
  */
 #pragma once
 
-#include <dirent.h>
-
-#include "base/error.h"
+#include "base/folder.h"
 #include "storage/window_list.h"
 
 struct window_folder_file {
@@ -26,7 +24,8 @@ int window_folder_files(const char *path, const char *folder,
                         void (*visit)(void *context, const struct window_folder_file *file),
                         void *context, struct error *err);
 
-/* Calls visit for each folder of a tenant, until one fails. */
+/* Calls visit for each folder of a tenant, below `tenants`, until one fails. */
 int window_folder_tenants(const char *path,
-                          int (*visit)(void *context, const char *folder, struct error *err),
+                          int (*visit)(void *context, const struct folder *tenants,
+                                       const char *name, struct error *err),
                           void *context, struct error *err);

@@ -41,6 +41,16 @@ void tenant_folder_format(struct str tenant, char out[static TENANT_FOLDER_SIZE]
 	out[at] = '\0';
 }
 
+bool tenant_folder_is_name(struct str name)
+{
+	if (name.length == 0 || name.length >= TENANT_FOLDER_SIZE)
+		return false;
+	for (size_t i = 0; i < name.length; i++)
+		if (!stands_for_itself((unsigned char)name.data[i], i) && name.data[i] != '%')
+			return false;
+	return true;
+}
+
 /* ---- days; the arithmetic of the proleptic Gregorian calendar, in 400-year eras ---- */
 
 static void civil_of(int32_t day, int *out_year, unsigned *out_month, unsigned *out_day)

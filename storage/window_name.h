@@ -52,6 +52,9 @@ static inline int64_t day_end_ns(int32_t day)
 
 void tenant_folder_format(struct str tenant, char out[static TENANT_FOLDER_SIZE]);
 
+/* Whether a tenant's folder may be called that; others' folders lie there, too (lost+found). */
+bool tenant_folder_is_name(struct str name);
+
 /* "2026-01-02.db", "2026-01-02.2.db"; the year has four digits. */
 void window_file_format(int32_t day, uint32_t number, char out[static WINDOW_FILE_SIZE]);
 

@@ -105,12 +105,13 @@ static int list_tenant(struct window_set *set, const char *folder, struct error 
 	return window_folder_files(set->path, folder, list_file, &listing, err);
 }
 
-static int list_first(void *context, const char *folder, struct error *err)
+static int list_first(void *context, const struct folder *tenants, const char *name,
+                      struct error *err)
 {
 	struct window_set *set = context;
-	struct listing listing = { .set = set, .folder = folder, .may_remove = !set->follows };
+	struct listing listing = { .set = set, .folder = name, .may_remove = !set->follows };
 
-	return window_folder_files(set->path, folder, list_file, &listing, err);
+	return window_folder_files(tenants->path, name, list_file, &listing, err);
 }
 
 int window_set_open(struct window_set *set, const struct window_set_options *options,

@@ -1,6 +1,5 @@
 #include "storage/care/backup_folder.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/folder.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "storage/care/file_bytes.h"
@@ -24,21 +24,10 @@
 #define REMOVING ".removing-"
 #define MARK_MAX 256
 
-static void close_directory(DIR **folder)
-{
-	if (*folder)
-		(void)closedir(*folder);
-}
-
 static void close_fd(const int *fd)
 {
 	if (*fd >= 0)
 		(void)close(*fd);
-}
-
-static const struct dirent *next(DIR *folder)
-{
-	return readdir(folder); /* NOLINT(concurrency-mt-unsafe): no other thread reads it */
 }
 
 static bool has(const char *path, const char *file)
@@ -123,15 +112,16 @@ static int each_name(const char *path,
                      int (*visit)(struct backup_folder *, const char *, struct error *),
                      struct backup_folder *folder, struct error *err)
 {
-	CLEANUP(close_directory) DIR *directory = opendir(path);
+	CLEANUP(folder_close) struct folder listed = { 0 };
 	const struct dirent *entry;
+	int more;
 
-	if (!directory)
-		return error_set_errno(err, errno, "%s", path);
-	while ((entry = next(directory)))
+	if (folder_open(path, &listed, err) < 0)
+		return -1;
+	while ((more = folder_next(&listed, &entry, err)) > 0)
 		if (visit(folder, entry->d_name, err) < 0)
 			return -1;
-	return 0;
+	return more;
 }
 
 static int note_backup(struct backup_folder *folder, const char *name, struct error *err)

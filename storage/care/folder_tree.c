@@ -1,6 +1,5 @@
 #include "storage/care/folder_tree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -9,17 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/folder.h"
 #include "base/mem.h"
 
 #define MODE        0750
 #define OPEN_LEVELS 16 /* descriptors that a walk keeps */
-
-static void close_folder(DIR **folder)
-{
-	if (*folder)
-		(void)closedir(*folder);
-}
 
 static int make_one(const char *path, struct error *err)
 {
@@ -100,18 +93,15 @@ static bool is_among(const char *name, const char *const *names)
 
 int folder_tree_holds_others(const char *path, const char *const *but, bool *out, struct error *err)
 {
-	CLEANUP(close_folder) DIR *folder = opendir(path);
+	CLEANUP(folder_close) struct folder folder = { 0 };
 	const struct dirent *entry;
+	bool holds_others = false;
+	int more;
 
-	*out = false;
-	if (!folder)
-		return errno == ENOENT ? 0 : error_set_errno(err, errno, "%s", path);
-	/* readdir() is safe on a directory that no other thread reads */
-	while ((entry = readdir(folder))) { /* NOLINT(concurrency-mt-unsafe) */
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		if (!is_among(entry->d_name, but))
-			*out = true;
-	}
-	return 0;
+	if (folder_open(path, &folder, err) < 0)
+		return -1;
+	while ((more = folder_next(&folder, &entry, err)) > 0)
+		holds_others |= !is_among(entry->d_name, but);
+	*out = holds_others;
+	return more;
 }

@@ -1,44 +1,15 @@
 #include "storage/care/store_listing.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
 #include "storage/care/joined_path.h"
-
-static void close_folder(DIR **folder)
-{
-	if (*folder)
-		(void)closedir(*folder);
-}
-
-static const struct dirent *next(DIR *folder)
-{
-	return readdir(folder); /* NOLINT(concurrency-mt-unsafe): no other thread reads it */
-}
+#include "storage/window_folder.h"
 
 /* ---- names ---- */
-
-/* As tenant_folder_format() writes them. */
-static bool is_tenant_folder(struct str name)
-{
-	if (name.length == 0 || name.length >= TENANT_FOLDER_SIZE || name.data[0] == '.')
-		return false;
-	for (size_t i = 0; i < name.length; i++) {
-		const char c = name.data[i];
-
-		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-		      strchr("-_.%", c)))
-			return false;
-	}
-	return true;
-}
 
 /* ".damaged", ".damaged.2" */
 static bool is_aside(const char *rest)
@@ -78,7 +49,7 @@ bool listed_file_parse(struct str name, struct listed_file *out)
 	rest = str_skip(rest, tenants.length);
 	slash = str_index(rest, '/');
 	if (slash < 0 || memchr(name.data, '\0', name.length) ||
-	    !is_tenant_folder(str_first(rest, (size_t)slash)))
+	    !tenant_folder_is_name(str_first(rest, (size_t)slash)))
 		return false;
 	memcpy(file.name, name.data, name.length);
 	memcpy(file.folder, rest.data, (size_t)slash);
@@ -103,24 +74,32 @@ static void add(struct store_listing *listing, const struct listed_file *file)
 }
 
 /* Files that vanish meanwhile are not there. */
-static void list_tenant(DIR *directory, const char *folder, struct store_listing *listing)
+static int list_files(const struct folder *folder, const char *tenant,
+                      struct store_listing *listing, struct error *err)
 {
 	const struct dirent *entry;
+	int more;
 
-	while ((entry = next(directory))) {
+	while ((more = folder_next(folder, &entry, err)) > 0) {
 		char name[LISTED_NAME_SIZE];
 		struct listed_file file;
 		struct stat status;
 		const int length =
-			snprintf(name, sizeof(name), "tenants/%s/%s", folder, entry->d_name);
+			snprintf(name, sizeof(name), "tenants/%s/%s", tenant, entry->d_name);
 
 		if (length >= (int)sizeof(name) || !listed_file_parse(str_of(name), &file) ||
-		    fstatat(dirfd(directory), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    !S_ISREG(status.st_mode))
+		    fstatat(dirfd(folder->directory), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) <
+		            0)
+			continue;
+		if (S_ISLNK(status.st_mode))
+			return error_set(err, ERROR_INVALID,
+			                 "%s is a link: links are not followed here", name);
+		if (!S_ISREG(status.st_mode))
 			continue;
 		file.bytes = (uint64_t)status.st_size;
 		add(listing, &file);
 	}
+	return more;
 }
 
 static int by_name(const void *left, const void *right)
@@ -131,39 +110,27 @@ static int by_name(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-static void list_tenants(DIR *tenants, struct store_listing *listing)
+static int list_tenant(void *context, const struct folder *tenants, const char *name,
+                       struct error *err)
 {
-	const struct dirent *entry;
+	CLEANUP(folder_close) struct folder folder = { 0 };
 
-	while ((entry = next(tenants))) {
-		CLEANUP(close_folder) DIR *folder = NULL;
-		int fd;
-
-		if (!is_tenant_folder(str_of(entry->d_name)))
-			continue;
-		fd = openat(dirfd(tenants), entry->d_name,
-		            O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		folder = fd < 0 ? NULL : fdopendir(fd);
-		if (folder)
-			list_tenant(folder, entry->d_name, listing);
-		else if (fd >= 0)
-			(void)close(fd);
-	}
+	if (folder_open_below(tenants, name, &folder, err) < 0)
+		return -1;
+	return list_files(&folder, name, context, err);
 }
 
 int store_listing_make(const char *path, struct store_listing *out, struct error *err)
 {
-	CLEANUP(mem_freep) char *tenants_path = joined_path(path, "tenants");
-	CLEANUP(close_folder) DIR *tenants = opendir(tenants_path);
-	struct store_listing listing = { 0 };
+	CLEANUP(mem_freep) char *tenants = joined_path(path, "tenants");
+	CLEANUP(store_listing_fini) struct store_listing listing = { 0 };
 
-	if (!tenants && errno != ENOENT)
-		return error_set_errno(err, errno, "%s", tenants_path);
-	if (tenants)
-		list_tenants(tenants, &listing);
+	if (window_folder_tenants(tenants, list_tenant, &listing, err) < 0)
+		return -1;
 	if (listing.count > 1)
 		qsort(listing.files, listing.count, sizeof(*listing.files), by_name);
 	*out = listing;
+	listing = (struct store_listing){ 0 };
 	return 0;
 }
 

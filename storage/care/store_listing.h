@@ -3,6 +3,8 @@
  *
  * Shape    names are relative to the folder; in their order. Only what a store itself makes
  *          is listed: windows, settings, and windows that were set aside.
+ * Errors   ERROR_IO for a folder that does not list to its end; ERROR_INVALID for a link in
+ *          the place of a tenant's folder or file: what is there is all listed, or nothing.
  * Units    bytes of content.
  * Threads  none.
  * Source   docs/formats/store.md, "The folder"

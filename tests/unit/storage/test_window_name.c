@@ -118,6 +118,22 @@ static void folders_of_tenants_are_escaped(void **state)
 	assert_in_range(strlen(folder_a), 200, TENANT_FOLDER_SIZE - 1);
 }
 
+static void folders_of_others_are_no_tenants(void **state)
+{
+	static const struct {
+		const char *name;
+		bool is_name;
+	} cases[] = {
+		{ "t", true },        { "%", true },           { "a.b-c_D9", true },
+		{ "a%2fb", true },    { "lost+found", false }, { "", false },
+		{ ".hidden", false }, { "my team", false },    { "t~", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++)
+		assert_int_equal(tenant_folder_is_name(str_of(cases[i].name)), cases[i].is_name);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -125,6 +141,7 @@ int main(void)
 		cmocka_unit_test(files_are_named_by_day_and_number),
 		cmocka_unit_test(other_names_are_no_windows),
 		cmocka_unit_test(folders_of_tenants_are_escaped),
+		cmocka_unit_test(folders_of_others_are_no_tenants),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
