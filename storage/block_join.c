@@ -116,7 +116,8 @@ static int read_parts(struct join *join, const struct block_join_parts *parts, s
 {
 	uint64_t row_count = 0;
 
-	for (size_t i = 0; i < join->count; i++) {
+	/* no further than what does not fit: all of them may be as large as a block can be */
+	for (size_t i = 0; i < join->count && row_count <= BLOCK_ROWS_MAX; i++) {
 		struct block_contents *contents = &join->parts[i].contents;
 
 		if (block_contents_read(parts->table, &parts->rows[i], parts->scratch, contents,

@@ -12,6 +12,7 @@
 #include "storage/window_memory.h"
 
 #define AGAIN_NS   (600 * NS_PER_S)  /* after a failure; a guess */
+#define TRIES_TOLD 8                 /* in vain, before it is said */
 #define TENANT_MAX ((size_t)1 << 20) /* bytes of a tenant's name, with room */
 
 /* One window while it is sealed. */
@@ -189,14 +190,33 @@ static int seal(struct seal_work *work, struct error *err)
 
 /* ---- one window ---- */
 
-/* A window that another job was faster with is no failure. */
+int64_t sealer_wait_ns(unsigned tries)
+{
+	const int64_t wait = tries < 16 ? NS_PER_S << tries : AGAIN_NS;
+
+	return wait < AGAIN_NS ? wait : AGAIN_NS;
+}
+
+/*
+ * Most often it is gone soon: a reader, or another job that was faster. What stays, such as
+ * a window that memory.limit has no room for, must not cost half a seal at every look.
+ */
+static void wait_for_it(struct window *window, const struct error *err)
+{
+	window->seal_after_mono_ns = clock_mono_ns() + sealer_wait_ns(++window->seal_tries);
+	if (window->seal_tries >= TRIES_TOLD)
+		log_rarely(LOG_WARN, "sealing %s was tried %u times: %s; trying again later",
+		           window->path, window->seal_tries, err->message);
+}
+
 static void note_failure(struct sealer *sealer, struct window *window, const struct error *err)
 {
 	window->seal_after_mono_ns = clock_mono_ns() + AGAIN_NS;
 	switch (err->code) {
 	case ERROR_UNAVAILABLE:
-	case ERROR_NOT_FOUND:
-		window->seal_after_mono_ns = 0;
+		wait_for_it(window, err);
+		return;
+	case ERROR_NOT_FOUND: /* retention was faster */
 		return;
 	case ERROR_CORRUPT:
 		window->seal_after_mono_ns = INT64_MAX;

@@ -5,7 +5,8 @@
  * Shape    a window is due when its day ended so long ago, and nothing was written to it for
  *          so long (its file says when), that no sender will try again with what is in it; and
  *          when all is in blocks. What changed meanwhile, or did not fit the disk, is tried
- *          again later; what does not read back is left as it is.
+ *          again later, each time after a longer while; what does not read back is left as it
+ *          is.
  * Errors   are logged here, a full disk once until there is room.
  * Threads  the compactor's alone.
  * Source   docs/formats/store.md, "Sealed windows"
@@ -14,6 +15,9 @@
 
 #include "storage/trusted_time.h"
 #include "storage/writer.h"
+
+/* How long a window waits that something was in the way of so often, from once on. */
+int64_t sealer_wait_ns(unsigned tries);
 
 struct sealer_options {
 	struct window_set *windows;

@@ -60,7 +60,9 @@ struct window {
 	struct window_writer *writer; /* or NULL */
 	int64_t next_sample;          /* counts up for as long as the window is known */
 
-	int64_t seal_after_mono_ns; /* the compactor's: not tried again before */
+	/* the compactor's */
+	int64_t seal_after_mono_ns; /* not tried again before */
+	unsigned seal_tries;        /* that something was in the way of, one after the other */
 };
 
 struct window *window_new(const char *tenants_path, const char *folder, int32_t day,

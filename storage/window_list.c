@@ -46,6 +46,15 @@ struct tenant_windows *window_list_find(const struct window_list *list, const ch
 	return list->tenants[index];
 }
 
+struct tenant_windows *window_list_next(const struct window_list *list, const char *folder)
+{
+	const size_t index = tenant_index(list, folder);
+	const bool is_there = index < list->tenant_count &&
+	                      strcmp(list->tenants[index]->folder, folder) == 0;
+
+	return index + is_there < list->tenant_count ? list->tenants[index + is_there] : NULL;
+}
+
 struct tenant_windows *window_list_tenant(struct window_list *list, const char *folder)
 {
 	const size_t index = tenant_index(list, folder);

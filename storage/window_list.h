@@ -35,6 +35,9 @@ void window_list_fini(struct window_list *list);
 /* NULL when no window of the tenant was ever listed. */
 struct tenant_windows *window_list_find(const struct window_list *list, const char *folder);
 
+/* The tenant that comes behind that name; NULL at the end. */
+struct tenant_windows *window_list_next(const struct window_list *list, const char *folder);
+
 /* The tenant, made when there is none. */
 struct tenant_windows *window_list_tenant(struct window_list *list, const char *folder);
 

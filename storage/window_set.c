@@ -244,13 +244,10 @@ struct window *window_set_last(struct window_set *set, const char *folder,
 
 bool window_set_next_tenant(struct window_set *set, char folder[static TENANT_FOLDER_SIZE])
 {
-	const struct tenant_windows *next = NULL;
+	const struct tenant_windows *next;
 
 	(void)pthread_mutex_lock(&set->lock);
-	/* by name */
-	for (size_t i = 0; i < set->list.tenant_count && !next; i++)
-		if (strcmp(set->list.tenants[i]->folder, folder) > 0)
-			next = set->list.tenants[i];
+	next = window_list_next(&set->list, folder);
 	if (next)
 		(void)memcpy(folder, next->folder, TENANT_FOLDER_SIZE);
 	(void)pthread_mutex_unlock(&set->lock);

@@ -57,6 +57,10 @@ static void tenants_are_in_the_order_of_their_folders(void **state)
 		assert_ptr_equal(window_list_find(&list, ordered[i]), list.tenants[i]);
 	}
 	assert_null(window_list_find(&list, "d"));
+	assert_ptr_equal(window_list_next(&list, ""), list.tenants[0]);
+	assert_ptr_equal(window_list_next(&list, "a"), window_list_find(&list, "aa"));
+	assert_ptr_equal(window_list_next(&list, "ab"), window_list_find(&list, "b"));
+	assert_null(window_list_next(&list, "c"));
 	clear(&list);
 }
 
