@@ -103,3 +103,16 @@ test('a chain of 20,000 frames is read without recursion', () => {
 	const tree = treeOfLevels(framesOfNames(['f']), levels, 'single');
 	expect([tree.size, tree.level[19_999], tree.end[0]]).toEqual([20_000, 19_999, 20_000]);
 });
+
+test('values beyond 2^53 keep children with their parents', () => {
+	// 2^53 + 1 + 1, added up one by one in doubles, is 2^53
+	const frames = framesOfNames(['total', 'A', 'B', 'a', 'b', 'c', 'd']);
+	const levels = [
+		[0, '9007199254741004', 0, 0],
+		[0, '9007199254740994', 0, 1, 0, 10, 0, 2],
+		[0, '9007199254740992', '9007199254740992', 3, 0, 1, 1, 4, 0, 1, 1, 5, 0, 10, 10, 6],
+	];
+	const shown = told(treeOfLevels(frames, levels, 'single'));
+	expect(shown['B;d']).toEqual([10, 10]);
+	expect(Object.keys(shown).sort()).toEqual(['A', 'A;a', 'A;b', 'A;c', 'B', 'B;d']);
+});

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { curlOf } from '../src/fg/export_menu';
 import { csvText, foldedText, jsonGraph, svgText, xml } from '../src/fg/export_text';
 import { groupsOf } from '../src/fg/groups';
 import { layoutOf } from '../src/fg/layout';
@@ -62,13 +63,24 @@ test('a picture holds no markup of names', () => {
 	const svg = svgText(
 		layoutOf(HOSTILE, groupsOf(HOSTILE), () => true),
 		() => '#fff',
-		'T & co',
+		'T &\u0001 co',
 		'count',
 	);
 	expect(svg).not.toContain('<script');
 	expect(svg).toContain('&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;: 3 count, 42.9 %, self 3 count');
-	expect(svg).toContain('T &amp; co');
+	expect(svg).toContain('T &amp;\\u0001 co');
 	expect(xml('\ud800x')).toBe('\ufffdx');
+});
+
+test('a command for elsewhere says which tenant asks', () => {
+	const kept: Record<string, string> = { 'vramscope.tenant': "a'b" };
+	vi.stubGlobal('localStorage', { getItem: (name: string) => kept[name] ?? null });
+	vi.stubGlobal('document', { baseURI: 'http://host:4040/ui/' });
+	const source = { query: 'q', from: 1, until: 2, at: null, route: 'api/v1/diff', parameters: { from: 1 } };
+	expect(curlOf(source)).toBe(
+		"curl -sG -H 'X-Scope-OrgID: a'\\''b' 'http://host:4040/api/v1/diff' --data-urlencode 'from=1'",
+	);
+	vi.unstubAllGlobals();
 });
 
 // message Profile of pprof's proto, written field by field

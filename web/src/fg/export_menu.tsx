@@ -1,6 +1,7 @@
 /* Files and lines of text that show somebody else what is seen here. */
 import { addressOf, ApiError } from '../api/http';
 import { askPprof } from '../api/querier';
+import { recall } from '../state/kept';
 import { readQuery, writeSelector } from '../state/query_text';
 import { download } from '../ui/download';
 import { copyText } from '../ui/copy';
@@ -134,12 +135,16 @@ export function curlOf(source: Source): string {
 	const parts = Object.entries(source.parameters)
 		.filter(([, value]) => value !== null && value !== undefined && value !== '')
 		.map(([name, value]) => ` --data-urlencode ${quoted(`${name}=${value}`)}`);
-	return `curl -sG ${quoted(url.href)}${parts.join('')}`;
+	const tenant = recall('tenant');
+	const who = tenant ? ` -H ${quoted(`X-Scope-OrgID: ${tenant}`)}` : '';
+	return `curl -sG${who} ${quoted(url.href)}${parts.join('')}`;
 }
 
 export function commandOf(source: Source): string {
 	const seconds = (ms: number) => new Date(ms).toISOString();
-	return `vramscope query -q ${quoted(source.query)} --from ${seconds(source.from)} --to ${seconds(source.until)} --url ${quoted(addressOf('').href.replace(/\/$/, ''))}`;
+	const tenant = recall('tenant');
+	const who = tenant ? ` --tenant ${quoted(tenant)}` : '';
+	return `vramscope query -q ${quoted(source.query)} --from ${seconds(source.from)} --to ${seconds(source.until)} --url ${quoted(addressOf('').href.replace(/\/$/, ''))}${who}`;
 }
 
 function fileName(title: string): string {

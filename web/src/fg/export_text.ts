@@ -105,7 +105,7 @@ export function svgText(layout: Layout, paint: Paint, title: string, unit: strin
 	return (
 		`<?xml version="1.0" encoding="UTF-8"?>\n` +
 		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" font-family="sans-serif" font-size="11">\n` +
-		`<rect width="100%" height="100%" fill="#ffffff"/>\n<text x="${MARGIN}" y="24" font-size="14" fill="${INK}">${xml(title)}: ${xml(format(tree.total[0] ?? 0, unit))}</text>\n` +
+		`<rect width="100%" height="100%" fill="#ffffff"/>\n<text x="${MARGIN}" y="24" font-size="14" fill="${INK}">${xml(visible(title))}: ${xml(format(tree.total[0] ?? 0, unit))}</text>\n` +
 		`${boxes.join('\n')}\n</svg>\n`
 	);
 }

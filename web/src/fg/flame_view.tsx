@@ -12,6 +12,7 @@ import { change, usePlace } from '../state/location';
 import { exact, format, formatChange, percent } from '../state/units';
 import { Divider } from '../ui/divider';
 import { useKeys } from '../ui/keys';
+import { Failure } from '../ui/states';
 import { shortened } from '../ui/text';
 import { changeColor, diffPainter, moduleColor, painter, KIND_HUES } from './color';
 import { FlamePanel, type PanelActions } from './flame_panel';
@@ -159,6 +160,7 @@ export function FlameView(p: FlameViewProps) {
 					<div class="flame-graph">
 						{state.sandwich ? (
 							<SandwichPanels
+								key={state.sandwich}
 								p={p}
 								state={state}
 								tree={tree}
@@ -232,9 +234,9 @@ interface SandwichProps {
 
 function SandwichPanels({ p, state, tree, panel, onClose }: SandwichProps) {
 	const cut = p.graph.folded > 0 && p.askSandwich !== undefined;
-	const served = useAnswer(cut ? `${state.sandwich}|${p.title}|${p.graph.total}` : null, (signal) =>
-		p.askSandwich!(state.sandwich, signal),
-	);
+	// the totals of two times may be the same: what was asked tells them apart
+	const key = JSON.stringify([state.sandwich, p.source?.parameters]);
+	const served = useAnswer(cut ? key : null, (signal) => p.askSandwich!(state.sandwich, signal));
 	const both = useMemo(() => {
 		if (!cut) return sandwichOf(tree, state.sandwich);
 		const { data } = served;
@@ -249,14 +251,15 @@ function SandwichPanels({ p, state, tree, panel, onClose }: SandwichProps) {
 	if (!both) {
 		return (
 			<div class="empty">
+				<Failure asked={served} what="callers and callees" />
 				<p>
-					{served.loading ? (
-						'Looking for callers and callees …'
-					) : (
-						<>
-							No <code>{shortened(state.sandwich, 120)}</code> in what is shown.
-						</>
-					)}
+					{served.loading
+						? 'Looking for callers and callees …'
+						: !served.error && (
+								<>
+									No <code>{shortened(state.sandwich, 120)}</code> in what is shown.
+								</>
+							)}
 				</p>
 				<button type="button" onClick={onClose}>
 					Back to the graph

@@ -2,7 +2,8 @@
  * Levels as the server sends them -> a tree. A node is four numbers, (distance from the end of
  * the node before it, total, self, name), or seven in a comparison: three for either side. A node
  * belongs to the one above it that covers its position; both sides count, so that a node that one
- * side lacks has a place all the same.
+ * side lacks has a place all the same. Positions are exact: numbers round beyond 2^53, which is
+ * a hundred days of one core in nanoseconds, and children of one node would come to another one.
  */
 import type { Frames } from './frames';
 import { emptyTree, type Tree } from './tree';
@@ -12,9 +13,56 @@ export type Num = number | string;
 const DEEPEST = 100_000;
 const MOST_NODES = 4_000_000;
 
+const BASE = 2 ** 32;
+
+/** A position, high * 2^32 + low. */
+class Place {
+	high = 0;
+	low = 0;
+
+	add(value: Num): void {
+		if (typeof value === 'number') {
+			const high = Math.floor(value / BASE);
+			this.carry(high, value - high * BASE);
+		} else {
+			const exact = BigInt(value);
+			this.carry(Number(exact >> 32n), Number(exact & 0xffffffffn));
+		}
+	}
+
+	private carry(high: number, low: number): void {
+		this.high += high;
+		this.low += low;
+		if (this.low < BASE) return;
+		this.low -= BASE;
+		this.high++;
+	}
+}
+
+/** Positions side by side. */
+class Places {
+	private readonly high: Float64Array;
+	private readonly low: Float64Array;
+
+	constructor(count: number) {
+		this.high = new Float64Array(count);
+		this.low = new Float64Array(count);
+	}
+
+	put(i: number, place: Place): void {
+		this.high[i] = place.high;
+		this.low[i] = place.low;
+	}
+
+	/** Whether the one at `i` is at most `place`. */
+	isUpTo(i: number, place: Place): boolean {
+		const high = this.high[i]!;
+		return high < place.high || (high === place.high && this.low[i]! <= place.low);
+	}
+}
+
 interface Level {
-	readonly begin: Float64Array;
-	readonly end: Float64Array;
+	readonly end: Places;
 	readonly values: Float64Array; // total, self, total before, self before of each
 	readonly name: Int32Array;
 	readonly parent: Int32Array;
@@ -47,38 +95,32 @@ function readLevel(
 	const width = kind === 'diff' ? 7 : 4;
 	const count = Math.floor(numbers.length / width);
 	const level: Level = {
-		begin: new Float64Array(count),
-		end: new Float64Array(count),
+		end: new Places(count),
 		values: new Float64Array(count * 4),
 		name: new Int32Array(count),
 		parent: new Int32Array(count),
 	};
 	const now = kind === 'diff' ? 4 : 1; // where the total of now stands
-	let x = 0;
+	const x = new Place();
 	let parent = 0;
 	for (let i = 0; i < count; i++) {
 		const at = i * width;
-		const total = Number(numbers[at + now]);
-		let before = 0;
-		x += Number(numbers[at]);
+		x.add(numbers[at]!);
+		if (kind === 'diff') x.add(numbers[at + 3]!);
+		while (above && parent + 1 < above.name.length && above.end.isUpTo(parent, x)) parent++;
+		level.parent[i] = above ? parent : -1;
+		x.add(numbers[at + now]!);
+		level.values[i * 4] = Number(numbers[at + now]);
+		level.values[i * 4 + 1] = Number(numbers[at + now + 1]);
 		if (kind === 'diff') {
-			x += Number(numbers[at + 3]);
-			before = Number(numbers[at + 1]);
-			level.values[i * 4 + 2] = before;
+			x.add(numbers[at + 1]!);
+			level.values[i * 4 + 2] = Number(numbers[at + 1]);
 			level.values[i * 4 + 3] = Number(numbers[at + 2]);
 		}
-		level.begin[i] = x;
-		x += total + before;
-		level.end[i] = x;
-		level.values[i * 4] = total;
-		level.values[i * 4 + 1] = Number(numbers[at + now + 1]);
+		level.end.put(i, x);
 		const name = Number(numbers[at + width - 1]);
 		if (!(name >= 0 && name < names)) throw new RangeError(`a node names function ${name} of ${names}`);
 		level.name[i] = name;
-		level.parent[i] = -1;
-		if (!above) continue;
-		while (parent + 1 < above.end.length && above.end[parent]! <= level.begin[i]!) parent++;
-		level.parent[i] = parent;
 	}
 	return level;
 }

@@ -190,6 +190,7 @@ function Shown({ params, timed, read, text, at, services }: ShownProps) {
 				</p>
 			</div>
 			<Failure asked={asked} what="the flame graph" />
+			{!asked.error && <Failure asked={series} what="the values over time" />}
 			{!asked.data && <Waiting asked={asked} what="the flame graph" />}
 			{asked.data && asked.data.total === 0 && asked.data.tree.size <= 1 && !asked.loading ? (
 				<NothingHere query={read} params={params} services={services} now={timed.now} />

@@ -33,7 +33,8 @@ export function UploadPage({ params }: { params: Params }) {
 			}
 		}
 		setErrors(failed);
-		setFiles([...files, ...read].slice(-MOST_FILES));
+		// others may have been read meanwhile
+		setFiles((old) => [...old, ...read].slice(-MOST_FILES));
 	};
 	const show =
 		files.length > 1 && (params.show === 'compare' || params.show === 'diff') ? params.show : 'single';
@@ -132,8 +133,8 @@ function Files({
 	params: Params;
 	show: 'single' | 'compare' | 'diff';
 }) {
-	const index = (name: string, otherwise: number) =>
-		Math.min(files.length - 1, Math.max(0, Number(params[name] ?? otherwise) || 0));
+	const index = (name: string, otherwise: number, count = files.length) =>
+		Math.min(count - 1, Math.max(0, Math.trunc(Number(params[name] ?? otherwise)) || 0));
 	const first = index('file', show === 'single' ? files.length - 1 : 0);
 	const second = index('other', 1);
 	const pick = (name: string, value: number) => (
@@ -148,10 +149,8 @@ function Files({
 			</select>
 		</label>
 	);
-	const type = Math.min(
-		(files[first]?.types.length ?? 1) - 1,
-		Number(params.type ?? (files[first]?.types.length ?? 1) - 1) || 0,
-	);
+	const types = files[first]?.types.length ?? 1;
+	const type = index('type', types - 1, types);
 	return (
 		<>
 			<div class="card controls row">
