@@ -167,14 +167,27 @@ static int flags_of(const char *path, enum database_mode mode)
 	}
 }
 
+/* To open a pipe waits for somebody who writes, and with the writer's thread all would wait. */
+static int check_kind(const char *path, struct error *err)
+{
+	struct stat status;
+
+	if (stat(path, &status) < 0 || S_ISREG(status.st_mode))
+		return 0;
+	return error_set(err, ERROR_IO, "%s is no regular file", last_part(path));
+}
+
 int database_open(const char *path, enum database_mode mode, struct database **out,
                   struct error *err)
 {
 	const int flags = flags_of(path, mode);
-	CLEANUP(database_closep) struct database *database = mem_zalloc(1, sizeof(*database));
+	CLEANUP(database_closep) struct database *database = NULL;
 	CLEANUP(mem_freep) char *uri = mode == DATABASE_IMMUTABLE ? immutable_uri(path) : NULL;
 	int result;
 
+	if (check_kind(path, err) < 0)
+		return -1;
+	database = mem_zalloc(1, sizeof(*database));
 	database->path = mem_strdup(path);
 	database->name = last_part(database->path);
 	begin_call();

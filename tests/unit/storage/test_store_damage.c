@@ -1,3 +1,6 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "tests/unit/storage/care_fixture.h"
 
 static void a_newer_format_is_refused(void **state)
@@ -41,6 +44,24 @@ static void a_damaged_window_is_set_aside_and_the_rest_is_served(void **state)
 		store_close(store);
 	}
 	assert_true(file_is_there(*state, "tenants/t/2024-10-04.db.damaged.2"));
+}
+
+/* A pipe has nobody who writes: whoever opens it waits, and with the writer everybody. */
+static void what_is_no_file_stops_nobody(void **state)
+{
+	struct store *store = store_open_plain(*state);
+	const struct made other_day = a_profile("s", NOON + DAY_NS);
+	char path[4200];
+
+	append_one(store, "t", NOON);
+	(void)snprintf(path, sizeof(path), "%s/tenants/t/2024-10-05.db", (char *)*state);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(append_made(store, "t", &other_day), ERROR_IO);
+	append_one(store, "t", NOON + 1);
+	assert_memory_equal(merge_all(store, "{}"), "0 main;work ", 12);
+	assert_int_equal(unlink(path), 0);
+	append_one(store, "t", NOON + DAY_NS);
+	store_close(store);
 }
 
 /* Puts bytes of a database's head in place: 60 is user_version, 68 application_id. */
@@ -246,6 +267,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_newer_format_is_refused),
 		TEST(a_damaged_window_is_set_aside_and_the_rest_is_served),
+		TEST(what_is_no_file_stops_nobody),
 		TEST(a_window_of_a_later_format_is_set_aside_and_the_rest_is_served),
 		TEST(a_window_that_lost_its_numbers_is_set_aside),
 		TEST(what_is_no_file_is_no_window),
