@@ -35,7 +35,7 @@ const struct str *http_request_header(const struct http_request *request, const 
  */
 struct str http_request_media_type(const struct http_request *request);
 
-#define HTTP_RESPONSE_HEADERS_MAX  12
+#define HTTP_RESPONSE_HEADERS_MAX  16
 #define HTTP_RESPONSE_TRAILERS_MAX 2
 
 struct http_response {

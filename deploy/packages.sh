@@ -2,7 +2,7 @@
 
 # What building the program takes.
 packages_build="bpftool clang cmake gcc g++ ninja-build pkg-config protobuf-c-compiler protobuf-compiler
-	libbpf-dev libcurl4-openssl-dev libdeflate-dev libdw-dev libelf-dev libiberty-dev libjansson-dev liblzma-dev
+	libbpf-dev libcurl4-openssl-dev libdeflate-dev libdw-dev libelf-dev libgnutls28-dev libiberty-dev libjansson-dev liblzma-dev
 	libmicrohttpd-dev libnghttp2-dev libprotobuf-c-dev libre2-dev libsqlite3-dev libxxhash-dev libyaml-dev libzstd-dev zlib1g-dev"
 
 # What the demo, the first steps of README.md and the tests take besides.

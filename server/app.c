@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "server/app_metrics.h"
+#include "server/guard/access.h"
 #include "server/options.h"
 #include "server/rate_limit.h"
 #include "server/rejects.h"
@@ -88,7 +89,7 @@ int app_open(const struct options *options, struct app **out, struct error *err)
 	recent_count_init(&app->recent_profiles);
 	note_retention(app, options);
 	app->shares = answer_shares_new();
-	if (open_store(app, options, err) < 0) {
+	if (access_open(options, &app->access, err) < 0 || open_store(app, options, err) < 0) {
 		app_close(app);
 		return -1;
 	}
@@ -108,6 +109,7 @@ void app_close(struct app *app)
 	senders_free(app->senders);
 	recent_count_fini(&app->recent_profiles);
 	rate_limit_free(app->ingest_rate);
+	access_free(app->access);
 	app_metrics_free(app->metrics);
 	metrics_free(app->registry);
 	limits = atomic_load(&app->limits);
@@ -128,6 +130,10 @@ void app_reload(struct app *app, const struct options *options)
 	limits->before = atomic_load(&app->limits);
 	atomic_store_explicit(&app->limits, limits, memory_order_release);
 	log_set_level((enum log_level)options->log_level);
+	if (access_reload(app->access, options, &err) < 0) {
+		log_error("reloading credentials: %s; what was in force stays", err.message);
+		err = (struct error){ 0 };
+	}
 	if (sqlite_store_set_retention(app->store, options->storage_retention_ns,
 	                               options->storage_max_bytes, &err) < 0)
 		log_error("setting retention: %s; what was in force stays", err.message);

@@ -15,6 +15,7 @@
 #include "server/recent_count.h"
 #include "storage/store.h"
 
+struct access;        /* server/guard/access.h */
 struct answer_shares; /* server/routes/answer_share.h */
 struct options;       /* server/options.h: all values of server/options.def */
 struct rate_limit;    /* server/rate_limit.h */
@@ -50,6 +51,7 @@ struct app {
 	struct metrics *registry;
 	struct app_metrics *metrics;         /* the families by name */
 	struct rate_limit *ingest_rate;      /* tenants' buckets for limits.ingestion_rate_bytes */
+	struct access *access;               /* who may come in */
 	struct rejects *rejects;             /* write requests that were refused */
 	struct answer_shares *shares;        /* read requests under way, for equal ones */
 	struct senders *senders;             /* who has sent profiles */

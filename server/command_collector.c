@@ -39,7 +39,11 @@ static int collect(const struct options *options)
 	CLEANUP(metrics_port_closep) struct metrics_port *port = NULL;
 	struct error err = { 0 };
 
-	if (push_http_open(options->push_url, options->push_tenant, &http, &err) < 0) {
+	if (push_http_open(&(struct push_http_options){ .url = options->push_url,
+	                                                .tenant = options->push_tenant,
+	                                                .token_file = options->push_token_file,
+	                                                .ca_file = options->push_ca_file },
+	                   &http, &err) < 0) {
 		(void)error_context(&err, "-push.url");
 		return complain(&err);
 	}

@@ -71,15 +71,23 @@ static void forget_one(struct rate_limit *limit)
 	}
 }
 
+static struct bucket *find(const struct rate_limit *limit, struct str tenant, uint64_t hash)
+{
+	struct bucket *bucket = limit->slots[hash % SLOT_COUNT];
+
+	while (bucket && !str_equal(tenant, (struct str){ bucket->tenant, bucket->tenant_length }))
+		bucket = bucket->next;
+	return bucket;
+}
+
 static struct bucket *find_or_add(struct rate_limit *limit, struct str tenant, double burst,
                                   int64_t now_mono_ns)
 {
 	const uint64_t hash = hash64(0, tenant.data, tenant.length);
-	struct bucket *bucket = limit->slots[hash % SLOT_COUNT];
+	struct bucket *bucket = find(limit, tenant, hash);
 
-	for (; bucket; bucket = bucket->next)
-		if (str_equal(tenant, (struct str){ bucket->tenant, bucket->tenant_length }))
-			return bucket;
+	if (bucket)
+		return bucket;
 	if (limit->count >= RATE_LIMIT_TENANTS_MAX)
 		forget_one(limit);
 	bucket = mem_zalloc(1, sizeof(*bucket) + tenant.length);
@@ -93,6 +101,34 @@ static struct bucket *find_or_add(struct rate_limit *limit, struct str tenant, d
 	return bucket;
 }
 
+static void fill(struct bucket *bucket, double rate, double burst, int64_t now_mono_ns)
+{
+	if (now_mono_ns > bucket->at_mono_ns) {
+		bucket->level +=
+			rate * (double)(now_mono_ns - bucket->at_mono_ns) / (double)NS_PER_S;
+		bucket->at_mono_ns = now_mono_ns;
+	}
+	if (bucket->level > burst)
+		bucket->level = burst;
+}
+
+bool rate_limit_has(struct rate_limit *limit, struct str tenant, double cost, double rate,
+                    double burst, int64_t now_mono_ns)
+{
+	struct bucket *bucket;
+	bool passes;
+
+	if (rate <= 0)
+		return true;
+	(void)pthread_mutex_lock(&limit->lock);
+	bucket = find(limit, tenant, hash64(0, tenant.data, tenant.length));
+	if (bucket)
+		fill(bucket, rate, burst, now_mono_ns);
+	passes = cost <= (bucket ? bucket->level : burst);
+	(void)pthread_mutex_unlock(&limit->lock);
+	return passes;
+}
+
 bool rate_limit_take(struct rate_limit *limit, struct str tenant, double cost, double rate,
                      double burst, int64_t now_mono_ns)
 {
@@ -103,13 +139,7 @@ bool rate_limit_take(struct rate_limit *limit, struct str tenant, double cost, d
 		return true;
 	(void)pthread_mutex_lock(&limit->lock);
 	bucket = find_or_add(limit, tenant, burst, now_mono_ns);
-	if (now_mono_ns > bucket->at_mono_ns) {
-		bucket->level +=
-			rate * (double)(now_mono_ns - bucket->at_mono_ns) / (double)NS_PER_S;
-		bucket->at_mono_ns = now_mono_ns;
-	}
-	if (bucket->level > burst)
-		bucket->level = burst;
+	fill(bucket, rate, burst, now_mono_ns);
 	passes = cost <= bucket->level;
 	if (passes)
 		bucket->level -= cost;

@@ -27,3 +27,7 @@ DEFINE_FREEP(rate_limit)
 /* True when `cost` bytes may pass now; then they are taken. A rate of 0 is no limit. */
 bool rate_limit_take(struct rate_limit *limit, struct str tenant, double cost, double rate,
                      double burst, int64_t now_mono_ns);
+
+/* Whether they may pass now; nothing is taken. */
+bool rate_limit_has(struct rate_limit *limit, struct str tenant, double cost, double rate,
+                    double burst, int64_t now_mono_ns);

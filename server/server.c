@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "server/app.h"
 #include "server/app_metrics.h"
+#include "server/guard/access.h"
 #include "server/http/http1.h"
 #include "server/http/http2.h"
 #include "server/http/listener.h"
@@ -221,6 +222,24 @@ uint16_t server_port(const struct server *server)
 	return listener_port(server->listener);
 }
 
+static bool is_loopback(const char *address)
+{
+	return strcmp(address, "localhost") == 0 || strcmp(address, "::1") == 0 ||
+	       strncmp(address, "127.", 4) == 0;
+}
+
+static void warn_of_strangers(const struct server *server)
+{
+	const char *address = server->options->http_listen_address;
+
+	if (!is_loopback(address) && !access_asks(server->app->access))
+		log_warn("whoever reaches %s may read and write all profiles: "
+		         "-auth.credentials-file=FILE asks for credentials "
+		         "(docs/how-to/secure-it.md), -server.http-listen-address=127.0.0.1 "
+		         "listens to this machine alone",
+		         address[0] ? address : "this machine");
+}
+
 int server_announce(const struct server *server, struct error *err)
 {
 	const struct options *options = server->options;
@@ -233,6 +252,7 @@ int server_announce(const struct server *server, struct error *err)
 	log_info("vramscope %s listens on http://%s%s%s:%u%s, store in %s", version_text(),
 	         is_ipv6 ? "[" : "", address[0] ? address : "localhost", is_ipv6 ? "]" : "", port,
 	         options->path_prefix, options->texts[OPTION_ID_storage_path]);
+	warn_of_strangers(server);
 	notify_send("READY=1");
 	return 0;
 }

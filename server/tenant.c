@@ -1,6 +1,7 @@
 #include "server/tenant.h"
 
 #include "server/app.h"
+#include "server/guard/credentials.h"
 #include "server/options.h"
 #include "server/routes/route.h"
 
@@ -65,11 +66,23 @@ int tenant_parse(const struct str *header, enum tenant_use use, struct str *out,
 
 int tenant_of(const struct exchange *exchange, struct str *out, struct error *err)
 {
+	const struct str *header = http_request_header(&exchange->request, "X-Scope-OrgID");
+	const struct credential *credential = exchange->credential;
+
 	if (!exchange->app->options->multitenancy) {
 		*out = STR("anonymous");
 		return 0;
 	}
-	return tenant_parse(http_request_header(&exchange->request, "X-Scope-OrgID"),
-	                    exchange->route->flags & ROUTE_WRITE ? TENANT_WRITE : TENANT_READ, out,
-	                    err);
+	if (!header && credential && credential->tenant_count == 1) {
+		*out = credential->tenants[0];
+		return 0;
+	}
+	if (tenant_parse(header, exchange->route->flags & ROUTE_WRITE ? TENANT_WRITE : TENANT_READ,
+	                 out, err) < 0)
+		return -1;
+	if (credential && !credential_is_for(credential, *out))
+		return error_set(err, ERROR_FORBIDDEN,
+		                 "the credentials of '%.*s' are not for tenant '%.*s'",
+		                 STR_ARGS(credential->name), STR_ARGS(*out));
+	return 0;
 }

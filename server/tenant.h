@@ -4,7 +4,9 @@
  * Shape    with tenancy off everybody is "anonymous". Else 1 to 150 bytes of letters,
  *          digits and !-_.*'(); text behind ':' is metadata and cut off; '|' joins
  *          several, and one request is for one.
- * Errors   ERROR_UNAUTHENTICATED, or ERROR_INVALID for a read that names several.
+ *          Credentials for one tenant alone name it; those for some may name no other.
+ * Errors   ERROR_UNAUTHENTICATED, ERROR_INVALID for a read that names several, or
+ *          ERROR_FORBIDDEN for another tenant's.
  * Threads  any.
  * Source   read specification, 5.1; ingest specification, 1.4
  */

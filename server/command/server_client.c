@@ -6,6 +6,7 @@
 #include "base/http_client.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "server/bearer_token.h"
 
 #define DEFAULT_URL    "http://127.0.0.1:4040"
 #define ERROR_TEXT_MAX 65536 /* bytes of a refusal that are looked at */
@@ -14,7 +15,9 @@
 struct server_client {
 	struct http_client *http;
 	char *url;
-	char *tenant_header; /* or NULL */
+	char *headers[2]; /* tenant and token, as far as there are any */
+	size_t header_count;
+	const char *ca_file; /* or NULL */
 };
 
 /* Read before any thread starts, as all of the command line. */
@@ -31,8 +34,26 @@ void server_client_free(struct server_client *client)
 		return;
 	http_client_free(client->http);
 	free(client->url);
-	free(client->tenant_header);
+	for (size_t i = 0; i < client->header_count; i++)
+		free(client->headers[i]);
 	free(client);
+}
+
+static void keep_header(struct server_client *client, struct strbuf *header)
+{
+	client->headers[client->header_count++] = strbuf_detach(header, NULL);
+}
+
+static int read_token(struct server_client *client, struct error *err)
+{
+	CLEANUP(strbuf_fini) struct strbuf header;
+
+	strbuf_init(&header, BEARER_TOKEN_MAX);
+	if (bearer_token_header("", &header, err) < 0)
+		return -1;
+	if (header.length > 0)
+		keep_header(client, &header);
+	return 0;
 }
 
 int server_client_open(const char *url, const char *tenant, struct server_client **out,
@@ -52,9 +73,10 @@ int server_client_open(const char *url, const char *tenant, struct server_client
 	if (who) {
 		strbuf_init(&header, 4096);
 		strbuf_printf(&header, "X-Scope-OrgID: %s", who);
-		client->tenant_header = strbuf_detach(&header, NULL);
+		keep_header(client, &header);
 	}
-	if (http_client_new(&client->http, err) < 0)
+	client->ca_file = from_environment("VRAMSCOPE_CA_FILE");
+	if (read_token(client, err) < 0 || http_client_new(&client->http, err) < 0)
 		return -1;
 	*out = TAKE(client);
 	return 0;
@@ -63,6 +85,15 @@ int server_client_open(const char *url, const char *tenant, struct server_client
 const char *server_client_url(const struct server_client *client)
 {
 	return client->url;
+}
+
+static const char *what_helps(int status, struct str message)
+{
+	if (status != 401)
+		return "";
+	return str_find(message, STR("credentials")) >= 0
+	               ? "; the environment's " BEARER_TOKEN_ENVIRONMENT " holds the secret"
+	               : "; --tenant NAME says whose profiles";
 }
 
 /* What a refusal says: its "message" where it is our JSON, else the text itself. */
@@ -79,7 +110,7 @@ static int refusal(const struct server_client *client, int status, struct str bo
 		message = json_text(json_get(json, "message"));
 	return error_set(err, status >= 500 ? ERROR_UNAVAILABLE : ERROR_INVALID,
 	                 "%s answered %d: %.*s%s", client->url, status, STR_ARGS(message),
-	                 status == 401 ? "; --tenant NAME says whose profiles" : "");
+	                 what_helps(status, message));
 }
 
 /* *err says what the network said; a person wants to know what to do about it. */
@@ -108,6 +139,7 @@ static int ask(struct server_client *client, const char *path, struct http_clien
 	request->url = url.data;
 	request->timeout_ms = 120000;
 	request->gzip = true;
+	request->ca_file = client->ca_file;
 	result = http_client_do(client->http, request, answer, &status, err);
 	if (result < 0)
 		result = no_answer(client, err);
@@ -121,7 +153,7 @@ int server_client_post(struct server_client *client, const char *path, const cha
                        struct str body, struct strbuf *answer, struct error *err)
 {
 	struct strbuf type;
-	const char *headers[3] = { NULL, client->tenant_header };
+	const char *headers[4] = { NULL, client->headers[0], client->headers[1] };
 	int result;
 
 	strbuf_init(&type, 256);
@@ -138,7 +170,7 @@ int server_client_post(struct server_client *client, const char *path, const cha
 int server_client_get(struct server_client *client, const char *path, struct strbuf *answer,
                       struct error *err)
 {
-	const char *headers[2] = { client->tenant_header };
+	const char *headers[3] = { client->headers[0], client->headers[1] };
 
 	return ask(client, path,
 	           &(struct http_client_request){ .method = "GET", .headers = headers }, answer,

@@ -18,7 +18,8 @@ struct server_client;
 
 /*
  * NULL for `url` and `tenant`: what VRAMSCOPE_URL and VRAMSCOPE_TENANT say, else the
- * default address and no tenant.
+ * default address and no tenant. VRAMSCOPE_TOKEN is shown as a bearer token, and
+ * VRAMSCOPE_CA_FILE names who signs the server's certificate.
  */
 int server_client_open(const char *url, const char *tenant, struct server_client **out,
                        struct error *err);

@@ -16,8 +16,9 @@
 #include "storage/store.h"
 
 struct answer_flight;
-struct app;   /* server/app.h: options, store, limits, metrics */
-struct route; /* server/routes/route.h */
+struct credential; /* server/guard/credentials.h */
+struct app;        /* server/app.h: options, store, limits, metrics */
+struct route;      /* server/routes/route.h */
 
 #define EXCHANGE_PEER_BYTES 32 /* an address of IPv6 fits */
 
@@ -32,6 +33,7 @@ struct exchange {
 	struct arena *arena; /* the request's memory, with its budget */
 	struct http_request request;
 	struct http_response response;
+	const struct credential *credential; /* who asks; NULL: nobody was asked */
 	/* checked; "anonymous" when tenancy is off; empty on routes without one */
 	struct str tenant;
 	/* of a write, for /api/v1/rejects alone: why nothing was stored; or empty */

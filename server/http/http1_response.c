@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "base/mem.h"
+#include "server/guard/response_guards.h"
 
 #define CHUNK_BYTES ((size_t)32 << 10)
 #define HEAD_MAX    ((size_t)16 << 10) /* bytes of a response written past libmicrohttpd */
@@ -84,9 +85,11 @@ static struct MHD_Response *make(struct http_response *from)
 bool http1_response_queue(struct MHD_Connection *mhd, struct exchange *exchange, bool closes)
 {
 	struct http_response *from = &exchange->response;
-	struct MHD_Response *response = make(from);
+	struct MHD_Response *response;
 	enum MHD_Result queued;
 
+	response_guards_add(from);
+	response = make(from);
 	if (!response)
 		return false;
 	for (size_t i = 0; i < from->header_count; i++)
@@ -111,10 +114,11 @@ static void write_fields(const struct http_header *fields, size_t count, struct 
 
 void http1_response_write(int fd, struct exchange *exchange)
 {
-	const struct http_response *from = &exchange->response;
+	struct http_response *from = &exchange->response;
 	const char *phrase = MHD_get_reason_phrase_for((unsigned)from->status);
 	struct strbuf text;
 
+	response_guards_add(from);
 	strbuf_init(&text, HEAD_MAX);
 	strbuf_printf(&text, "HTTP/1.1 %d %s\r\n", from->status, phrase ? phrase : "");
 	write_fields(from->headers, from->header_count, &text);

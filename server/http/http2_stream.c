@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "server/guard/response_guards.h"
 #include "server/http/http2_connection.h"
 #include "server/http/http_date.h"
 #include "server/routes/dispatch.h"
@@ -221,6 +222,7 @@ void http2_stream_respond(struct http2_stream *stream)
 
 	enter(stream, HTTP2_ANSWERED);
 	reserve_answer(stream);
+	response_guards_add(response);
 	for (; count < response->header_count; count++)
 		headers[count] = response->headers[count];
 	http_date_format(clock_unix_ns(), date);

@@ -7,6 +7,7 @@
 #include "base/http_client.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "server/bearer_token.h"
 #include "server/push/push_message.h"
 
 #define URL_BYTES_MAX      8192
@@ -16,6 +17,7 @@
 #define RETRY_AFTER_MOST_S 300 /* a guess: whoever asks for more is asked before */
 
 struct push_http {
+	struct push_http_options options;
 	struct http_client *client;
 	struct strbuf url;
 	struct strbuf tenant_header;
@@ -42,21 +44,32 @@ static int check_url(const char *url, struct error *err)
 	return http_client_check_url(url, err);
 }
 
-int push_http_open(const char *url, const char *tenant, struct push_http **out, struct error *err)
+/* What would fail at every push fails at once. */
+static int check_token(const struct push_http *http, struct error *err)
+{
+	CLEANUP(strbuf_fini) struct strbuf header;
+
+	strbuf_init(&header, BEARER_TOKEN_MAX);
+	return bearer_token_header(http->options.token_file, &header, err);
+}
+
+int push_http_open(const struct push_http_options *options, struct push_http **out,
+                   struct error *err)
 {
 	CLEANUP(push_http_freep) struct push_http *http = mem_zalloc(1, sizeof(*http));
-	struct str text = str_of(url);
+	struct str text = str_of(options->url);
 
+	http->options = *options;
 	strbuf_init(&http->url, URL_BYTES_MAX);
 	strbuf_init(&http->tenant_header, URL_BYTES_MAX);
-	if (check_url(url, err) < 0)
+	if (check_url(options->url, err) < 0 || check_token(http, err) < 0)
 		return -1;
 	while (str_ends_with(text, STR("/")))
 		text.length--;
 	strbuf_add_str(&http->url, text);
 	strbuf_add_text(&http->url, PUSH_MESSAGE_PATH);
-	if (*tenant)
-		strbuf_printf(&http->tenant_header, "X-Scope-OrgID: %s", tenant);
+	if (*options->tenant)
+		strbuf_printf(&http->tenant_header, "X-Scope-OrgID: %s", options->tenant);
 	if (strbuf_overflowed(&http->url) || strbuf_overflowed(&http->tenant_header))
 		return error_set(err, ERROR_INVALID, "a URL or tenant of more than %d bytes",
 		                 URL_BYTES_MAX);
@@ -98,20 +111,30 @@ static struct push_answer judge(const struct push_http *http,
 static struct push_answer deliver(void *context, struct str request, struct error *err)
 {
 	const struct push_http *http = context;
-	const char *headers[] = { "Content-Type: " PUSH_MESSAGE_TYPE,
-		                  http->tenant_header.length > 0 ? http->tenant_header.data : NULL,
-		                  NULL };
+	const char *headers[4] = { "Content-Type: " PUSH_MESSAGE_TYPE };
+	size_t count = 1;
 	const struct http_client_request post = { .method = "POST",
 		                                  .url = http->url.data,
 		                                  .headers = headers,
 		                                  .body = request,
-		                                  .timeout_ms = TIMEOUT_MS };
+		                                  .timeout_ms = TIMEOUT_MS,
+		                                  .ca_file = *http->options.ca_file
+		                                                     ? http->options.ca_file
+		                                                     : NULL };
 	CLEANUP(strbuf_fini) struct strbuf text;
+	CLEANUP(strbuf_fini) struct strbuf token;
 	struct http_client_answer answer;
 	int status;
 	int result;
 
 	strbuf_init(&text, ANSWER_BYTES_MAX);
+	strbuf_init(&token, BEARER_TOKEN_MAX);
+	if (bearer_token_header(http->options.token_file, &token, err) < 0)
+		return (struct push_answer){ .outcome = PUSH_RETRY };
+	if (http->tenant_header.length > 0)
+		headers[count++] = http->tenant_header.data;
+	if (token.length > 0)
+		headers[count] = token.data;
 	result = http_client_do(http->client, &post, &text, &status, err);
 	answer = http_client_last(http->client);
 	if (answer.status != 0)

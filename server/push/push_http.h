@@ -12,11 +12,19 @@
 
 struct push_http;
 
+struct push_http_options {
+	const char *url;        /* the server's, without the route */
+	const char *tenant;     /* or empty */
+	const char *token_file; /* read for each push; empty: what the environment says */
+	const char *ca_file; /* who signs the server's certificate; empty: whom the system trusts */
+};
+
 /*
- * `url` is the server's, without the route; `tenant` may be empty. ERROR_INVALID for what
- * is no http or https URL, and for one with a password, a query or a fragment.
+ * ERROR_INVALID for what is no http or https URL, for one with a password, a query or a
+ * fragment, and for no token. The options' texts outlive it.
  */
-int push_http_open(const char *url, const char *tenant, struct push_http **out, struct error *err);
+int push_http_open(const struct push_http_options *options, struct push_http **out,
+                   struct error *err);
 void push_http_free(struct push_http *http);
 DEFINE_FREEP(push_http)
 

@@ -38,12 +38,17 @@ static bool came_by_proxy(const struct exchange *exchange)
 	return false;
 }
 
+bool admin_access_is_local(const struct exchange *exchange)
+{
+	return is_from_here(exchange) && !came_by_proxy(exchange);
+}
+
 int admin_access_check(enum admin_access access, const struct exchange *exchange, struct error *err)
 {
 	if (access == ADMIN_ACCESS_OFF)
 		return error_set(err, ERROR_FORBIDDEN,
 		                 "this server deletes nothing over HTTP: -admin.access is off");
-	if (access == ADMIN_ACCESS_LOCAL && (!is_from_here(exchange) || came_by_proxy(exchange)))
+	if (access == ADMIN_ACCESS_LOCAL && !admin_access_is_local(exchange))
 		return error_set(err, ERROR_FORBIDDEN,
 		                 "only programs on the server's machine may delete: "
 		                 "-admin.access=any lets others");

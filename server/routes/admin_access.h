@@ -14,6 +14,9 @@ enum admin_access {
 	ADMIN_ACCESS_OFF,
 };
 
+/* Whether a program on this machine asks, with no proxy between. */
+bool admin_access_is_local(const struct exchange *exchange);
+
 /* ERROR_FORBIDDEN, with what to do, for whoever may not. */
 int admin_access_check(enum admin_access access, const struct exchange *exchange,
                        struct error *err);

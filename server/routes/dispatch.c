@@ -9,6 +9,7 @@
 #include "base/url.h"
 #include "server/app.h"
 #include "server/app_metrics.h"
+#include "server/guard/access.h"
 #include "server/options.h"
 #include "server/routes/reject_note.h"
 #include "server/routes/route.h"
@@ -72,6 +73,29 @@ static void refuse_method(struct exchange *exchange)
 static bool refuse_tenant(struct exchange *exchange, const struct error *err)
 {
 	error_json_plain(error_connect_status(err->code), err->message, &exchange->response);
+	return false;
+}
+
+static void add_challenges(struct http_response *response)
+{
+	/* browsers ask their users for the first that they know */
+	http_response_header(response, "WWW-Authenticate",
+	                     STR("Basic realm=\"vramscope\", charset=\"UTF-8\""));
+	http_response_header(response, "WWW-Authenticate", STR("Bearer realm=\"vramscope\""));
+}
+
+static bool refuse_access(struct exchange *exchange, const struct error *err)
+{
+	count_refused(exchange, error_connect_name(err->code));
+	if (is_call(exchange))
+		error_json_connect(err, &exchange->response);
+	else
+		error_json_plain(error_connect_status(err->code), err->message,
+		                 &exchange->response);
+	if (err->code == ERROR_UNAUTHENTICATED)
+		add_challenges(&exchange->response);
+	else if (err->code == ERROR_RATE_LIMITED)
+		http_response_header(&exchange->response, "Retry-After", STR(ACCESS_RETRY_AFTER));
 	return false;
 }
 
@@ -178,6 +202,8 @@ bool dispatch_begin(struct exchange *exchange, struct str raw_path, struct str r
 		refuse_method(exchange);
 		return false;
 	}
+	if (!access_check(exchange->app->access, exchange, exchange->route->role, &err))
+		return refuse_access(exchange, &err);
 	if ((exchange->route->flags & ROUTE_TENANT) &&
 	    tenant_of(exchange, &exchange->tenant, &err) < 0)
 		return refuse_tenant(exchange, &err);

@@ -5,6 +5,7 @@
 
 #include "server/routes/route.h"
 
-#define ROUTE(method, path, handler, flags) enum exchange_state handler(struct exchange *exchange);
+#define ROUTE(method, path, handler, role, flags) \
+	enum exchange_state handler(struct exchange *exchange);
 #include "server/routes/routes.def"
 #undef ROUTE

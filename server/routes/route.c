@@ -12,7 +12,7 @@
 #define SLOT_COUNT 256 /* a power of two, several times the routes */
 
 static struct route table[] = {
-#define ROUTE(method, path, handler, flags) { method, path, handler, flags, NULL },
+#define ROUTE(method, path, handler, role, flags) { method, path, handler, role, flags, NULL },
 #include "server/routes/routes.def"
 #undef ROUTE
 };

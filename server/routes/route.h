@@ -1,7 +1,8 @@
 /*
  * The table of routes: server/routes/routes.def.
  *
- * Shape    ROUTE(method, path, handler, flags): exact paths, but for ROUTE_BELOW and ROUTE_FOLDER. One list; the dispatcher,
+ * Shape    ROUTE(method, path, handler, role, flags): exact paths, but for ROUTE_BELOW and
+ *          ROUTE_FOLDER. One list; the dispatcher, who asks for credentials,
  *          the handlers' declarations (server/routes/handlers.h) and the metrics' route
  *          labels are made from it. The body of a ROUTE_WRITE may be as large as
  *          -distributor.ingestion-body-limit-mb, of others ROUTE_BODY_MAX. What is
@@ -10,6 +11,7 @@
  */
 #pragma once
 
+#include "server/guard/role.h"
 #include "server/http/exchange.h"
 
 #define ROUTE_BODY_MAX ((size_t)16 << 20) /* read specification, 2.7 */
@@ -44,6 +46,7 @@ struct route {
 	const char *method; /* others get 405 */
 	const char *path;
 	route_handler handler;
+	unsigned role; /* that whoever asks must have: one of enum role */
 	unsigned flags;
 	/* for metrics: the path in lower case, runs of other characters as '_'; each once */
 	const char *label;

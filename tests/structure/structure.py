@@ -26,6 +26,7 @@ KEEPS_OUT_OF = {
     "server/http/": ["server/query/", "server/command/"],
     "server/routes/": ["server/command/"],
     "server/push/": ["server/query/", "server/command/"],
+    "server/guard/": ["server/query/", "server/command/"],
     "server/query/": ["server/http/", "server/routes/", "server/command/"],
     "server/command/": ["server/http/", "server/routes/"],
 }
