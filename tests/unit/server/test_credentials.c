@@ -11,11 +11,9 @@
 
 #define SECRET "abcdefghijklmnop"
 /* what sha256sum makes of SECRET */
-#define HASH \
-	"f39dac6cbaba535e2c207cd0cd8f154974223c848f727f98b3564cea569b41cf"
+#define HASH "f39dac6cbaba535e2c207cd0cd8f154974223c848f727f98b3564cea569b41cf"
 /* and of "another-secret-text" */
-#define HASH_OF_ANOTHER \
-	"4543ac92bd9a24828bf728269bd835d72a5bea33e90f81270e045eaa073a69b2"
+#define HASH_OF_ANOTHER "4543ac92bd9a24828bf728269bd835d72a5bea33e90f81270e045eaa073a69b2"
 /* what base64 makes of "grafana:" SECRET */
 #define PAIR "Z3JhZmFuYTphYmNkZWZnaGlqa2xtbm9w"
 
@@ -143,9 +141,8 @@ static void what_is_wrong_is_told_with_its_line_and_without_secrets(void **state
 		struct credentials *credentials = NULL;
 		struct error err = { 0 };
 
-		assert_int_equal(credentials_parse(str_of(cases[i].text), "file", &credentials,
-		                                   &err),
-		                 -1);
+		assert_int_equal(
+			credentials_parse(str_of(cases[i].text), "file", &credentials, &err), -1);
 		assert_int_equal(err.code, ERROR_INVALID);
 		if (strstr(err.message, cases[i].says) != err.message)
 			fail_msg("'%s' does not begin '%s'", err.message, cases[i].says);
