@@ -98,6 +98,7 @@ build asan && tests asan "${sanitized[@]}"
 say "formatting and static analysis"
 check clang-format tests/support/format.sh
 check clang-tidy tests/support/tidy.sh build/debug $([ $all = no ] && echo changed || echo all)
+check rules tests/support/rules.sh
 check pages tests/support/pages.sh
 
 if [ $all = yes ]; then
