@@ -99,6 +99,7 @@ say "formatting and static analysis"
 check clang-format tests/support/format.sh
 check clang-tidy tests/support/tidy.sh build/debug $([ $all = no ] && echo changed || echo all)
 check rules tests/support/rules.sh
+check units tests/support/units.sh build/debug/vramscope
 check pages tests/support/pages.sh
 
 if [ $all = yes ]; then

@@ -7,7 +7,7 @@ packages_build="bpftool clang cmake gcc g++ ninja-build pkg-config protobuf-c-co
 
 # What the demo, the first steps of README.md and the tests take besides.
 packages_demo="ca-certificates curl python3"
-packages_test="$packages_demo clang-format clang-tidy git libclang-rt-14-dev libcmocka-dev"
+packages_test="$packages_demo clang-format clang-tidy git libclang-rt-14-dev libcmocka-dev systemd"
 
 # packages_need PACKAGE... : installs what is missing, as root and without questions.
 packages_need() {
