@@ -133,6 +133,7 @@ describe.skipIf(!CHROMIUM)('pages', () => {
 		await page.keyboard.press('m');
 		await page.getByRole('menuitem', { name: 'Copy stack' }).waitFor();
 		await page.keyboard.press('Escape');
+		await page.getByRole('menuitem', { name: 'Copy stack' }).waitFor({ state: 'detached' });
 		await page.keyboard.press('Escape');
 		await boxesWhen(page, (boxes) => boxes.length === 6);
 		await page.keyboard.press('?');
