@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <yaml.h>
 
+#include "base/cleanup.h"
 #include "base/mem.h"
 #include "server/nearest.h"
 #include "server/options.h"
@@ -89,13 +90,28 @@ static int add_key(struct yaml_place *place, struct str part, struct error *err)
 	return 0;
 }
 
+/* The reference has some at other places in files than on command lines. */
+static const struct option *find_option(struct str key)
+{
+	static const struct {
+		const char *key;
+		enum option_id id;
+	} elsewhere[] = {
+		{ "multitenancy-enabled", OPTION_ID_multitenancy },
+		{ "server.http-tls-config.cert-file", OPTION_ID_http_tls_cert_path },
+		{ "server.http-tls-config.key-file", OPTION_ID_http_tls_key_path },
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(elsewhere); i++)
+		if (str_equals(key, elsewhere[i].key))
+			return option_at(elsewhere[i].id);
+	return option_find(key);
+}
+
 static int set_value(struct yaml_place *place, struct str value, struct error *err)
 {
 	const struct str key = { place->key, place->key_length };
-	/* the reference has this one outside its section */
-	const struct option *option = str_equals(key, "multitenancy-enabled")
-	                                      ? option_at(OPTION_ID_multitenancy)
-	                                      : option_find(key);
+	const struct option *option = find_option(key);
 	bool is_bool;
 	size_t id;
 

@@ -17,6 +17,7 @@
 #include "server/http/http2.h"
 #include "server/http/listener.h"
 #include "server/http/notify.h"
+#include "server/http/tls_port.h"
 #include "server/options.h"
 #include "server/port_file.h"
 #include "server/version.h"
@@ -39,6 +40,7 @@ struct server {
 	struct intake *intake;
 	struct http1 *http1;
 	struct http2 *http2;
+	struct tls_port *tls; /* NULL without a certificate */
 	struct listener *listener;
 };
 
@@ -90,10 +92,15 @@ static size_t stream_limit(const struct options *options)
 static void count_cut(void *context, enum connection_phase phase)
 {
 	static const char *const names[CONNECTION_PHASE_COUNT] = {
-		[CONNECTION_FIRST_BYTES] = "header_timeout", [CONNECTION_HEAD] = "header_timeout",
-		[CONNECTION_BODY] = "body_timeout",          [CONNECTION_RUNNING] = "running",
-		[CONNECTION_SENDING] = "write_timeout",      [CONNECTION_IDLE] = "idle_timeout",
-		[CONNECTION_STREAMS] = "http2_error",        [CONNECTION_DRAINING] = "draining",
+		[CONNECTION_FIRST_BYTES] = "header_timeout",
+		[CONNECTION_HEAD] = "header_timeout",
+		[CONNECTION_HANDSHAKE] = "handshake_timeout",
+		[CONNECTION_BODY] = "body_timeout",
+		[CONNECTION_RUNNING] = "running",
+		[CONNECTION_SENDING] = "write_timeout",
+		[CONNECTION_IDLE] = "idle_timeout",
+		[CONNECTION_STREAMS] = "http2_error",
+		[CONNECTION_DRAINING] = "draining",
 	};
 	const struct app *app = context;
 
@@ -119,6 +126,7 @@ static int open_connections(struct server *server, struct error *err)
 			.budget = &server->app->memory,
 			.timeout_ns = {
 				[CONNECTION_FIRST_BYTES] = options->read_header_timeout_ns,
+				[CONNECTION_HANDSHAKE] = options->read_header_timeout_ns,
 				[CONNECTION_HEAD] = options->read_header_timeout_ns,
 				[CONNECTION_BODY] = options->read_timeout_ns,
 				[CONNECTION_SENDING] = options->write_timeout_ns,
@@ -129,6 +137,40 @@ static int open_connections(struct server *server, struct error *err)
 			.context = server->app,
 		},
 		&server->connections, err);
+}
+
+static void count_handshake(void *context, enum tls_outcome outcome)
+{
+	static const char *const names[TLS_OUTCOME_COUNT] = {
+		[TLS_ACCEPTED] = "accepted",
+		[TLS_FAILED] = "failed",
+		[TLS_REFUSED] = "refused",
+	};
+	const struct app *app = context;
+
+	metric_add(METRIC_OF(app->metrics->tls_handshakes, str_of(names[outcome])), 1);
+}
+
+static bool has_tls(const struct options *options)
+{
+	return options->http_tls_cert_path[0] || options->http_tls_key_path[0];
+}
+
+static int open_tls(struct server *server, struct error *err)
+{
+	const struct options *options = server->options;
+
+	if (!has_tls(options))
+		return 0;
+	return tls_port_open(
+		&(struct tls_port_options){ .certificate_path = options->http_tls_cert_path,
+	                                    .key_path = options->http_tls_key_path,
+	                                    .connections = server->connections,
+	                                    .budget = &server->app->memory,
+	                                    .write_timeout_ns = options->write_timeout_ns,
+	                                    .note = count_handshake,
+	                                    .context = server->app },
+		&server->tls, err);
 }
 
 static int open_ports(struct server *server, struct error *err)
@@ -146,7 +188,8 @@ static int open_ports(struct server *server, struct error *err)
 	                                        .connections = server->connections,
 	                                        .event_threads = event_thread_count(options),
 	                                        .max_streams = stream_limit(options) },
-	               &server->http2, err) < 0)
+	               &server->http2, err) < 0 ||
+	    open_tls(server, err) < 0)
 		return -1;
 	server->app->gauge_context = server;
 	server->app->gauge = fill_gauge;
@@ -154,7 +197,8 @@ static int open_ports(struct server *server, struct error *err)
 	                                                 .port = options->http_listen_port,
 	                                                 .connections = server->connections,
 	                                                 .http1 = server->http1,
-	                                                 .http2 = server->http2 },
+	                                                 .http2 = server->http2,
+	                                                 .tls = server->tls },
 	                     &server->listener, err);
 }
 
@@ -232,12 +276,23 @@ static void warn_of_strangers(const struct server *server)
 {
 	const char *address = server->options->http_listen_address;
 
-	if (!is_loopback(address) && !access_asks(server->app->access))
+	if (is_loopback(address))
+		return;
+	if (!access_asks(server->app->access))
 		log_warn("whoever reaches %s may read and write all profiles: "
 		         "-auth.credentials-file=FILE asks for credentials "
 		         "(docs/how-to/secure-it.md), -server.http-listen-address=127.0.0.1 "
 		         "listens to this machine alone",
 		         address[0] ? address : "this machine");
+	else if (!server->tls)
+		log_warn("credentials come in the clear: -server.http-tls-cert-path and "
+		         "-server.http-tls-key-path, or a proxy, speak TLS");
+}
+
+void server_reload(const struct server *server)
+{
+	if (server->tls)
+		tls_port_reload(server->tls);
 }
 
 int server_announce(const struct server *server, struct error *err)
@@ -249,9 +304,10 @@ int server_announce(const struct server *server, struct error *err)
 
 	if (options->http_port_file[0] && port_file_write(options->http_port_file, port, err) < 0)
 		return -1;
-	log_info("vramscope %s listens on http://%s%s%s:%u%s, store in %s", version_text(),
-	         is_ipv6 ? "[" : "", address[0] ? address : "localhost", is_ipv6 ? "]" : "", port,
-	         options->path_prefix, options->texts[OPTION_ID_storage_path]);
+	log_info("vramscope %s listens on %s://%s%s%s:%u%s, store in %s", version_text(),
+	         server->tls ? "https" : "http", is_ipv6 ? "[" : "",
+	         address[0] ? address : "localhost", is_ipv6 ? "]" : "", port, options->path_prefix,
+	         options->texts[OPTION_ID_storage_path]);
 	warn_of_strangers(server);
 	notify_send("READY=1");
 	return 0;
@@ -311,6 +367,7 @@ void server_close(struct server *server)
 	listener_close(server->listener); /* hands nothing on any more */
 	http1_close(server->http1);
 	http2_close(server->http2);
+	tls_port_close(server->tls); /* when nothing more is answered */
 	worker_pool_free(server->pool);
 	intake_free(server->intake);
 	connections_free(server->connections);

@@ -24,6 +24,9 @@ struct server;
 /* `options` must outlive the server. */
 int server_open(const struct options *options, struct server **out, struct error *err);
 
+/* Reads its certificate again. */
+void server_reload(const struct server *server);
+
 /*
  * Says where it listens: in the log, to the service manager and in
  * -server.http-port-file.

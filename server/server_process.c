@@ -37,10 +37,11 @@ static void reload(const struct server_process *process)
 	} else {
 		warn_of_restarts(process->options, options);
 		app_reload(server_app(process->server), options);
+		server_reload(process->server);
 		if (options->config_file[0])
-			log_info("limits, retention and log level are reloaded");
+			log_info("limits, retention, credentials and log level are reloaded");
 		else
-			log_info("nothing to reload: there is no -config.file");
+			log_info("credentials and certificate are reloaded; there is no -config.file");
 	}
 	notify_send("READY=1");
 }

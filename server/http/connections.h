@@ -6,6 +6,7 @@
  *
  *            FIRST_BYTES -> HEAD -> BODY -> RUNNING -> SENDING -> IDLE -> HEAD ...
  *                    `-> STREAMS                        `-> DRAINING -> closed
+ *                    `-> HANDSHAKE -> closed, and another in FIRST_BYTES
  *
  *          connections_expire() shuts the sockets whose phase took too long; who reads
  *          or writes there sees the end and closes. The table also owns the epoll
@@ -27,6 +28,7 @@
 
 enum connection_phase {
 	CONNECTION_FIRST_BYTES,
+	CONNECTION_HANDSHAKE, /* of TLS; then the end of a socket pair is here in its place */
 	CONNECTION_HEAD,
 	CONNECTION_BODY,
 	CONNECTION_RUNNING,
@@ -37,17 +39,21 @@ enum connection_phase {
 	CONNECTION_PHASE_COUNT
 };
 
+#define CONNECTION_PEER_BYTES 32 /* an address of IPv6 fits */
+
 struct connection {
 	int fd;
 	uint32_t generation; /* tells it from earlier ones of the same fd */
 	_Atomic int phase;
-	_Atomic int64_t since_mono_ns;       /* it is in that */
-	_Atomic int64_t deadline_mono_ns;    /* 0: none */
-	_Atomic int64_t half_closed_mono_ns; /* 0: not */
-	_Atomic bool gone;                   /* nobody waits for an answer */
-	bool is_charged;                     /* its memory is counted */
-	bool is_watched;                     /* the acceptor's */
-	bool drains;                         /* its owner's: see connections_close() */
+	_Atomic int64_t since_mono_ns;             /* it is in that */
+	_Atomic int64_t deadline_mono_ns;          /* 0: none */
+	_Atomic int64_t half_closed_mono_ns;       /* 0: not */
+	_Atomic bool gone;                         /* nobody waits for an answer */
+	bool is_charged;                           /* its memory is counted */
+	bool is_watched;                           /* the acceptor's */
+	bool is_secured;                           /* TLS ends before it: a socket pair's end */
+	bool drains;                               /* its owner's: see connections_close() */
+	unsigned char peer[CONNECTION_PEER_BYTES]; /* of one that is secured */
 	struct connection *previous;
 	struct connection *next;
 	struct connection *next_arrived; /* the event loop's: on the way to it */
@@ -57,6 +63,12 @@ struct connection {
  * What one takes at most while it has no request: libmicrohttpd's memory of 64 KiB, and ours.
  */
 #define CONNECTION_MEMORY_BYTES ((size_t)72 << 10)
+
+/* The address of a peer whose socket is not this one, or NULL. */
+static inline const void *connection_peer(const struct connection *connection)
+{
+	return connection->is_secured ? connection->peer : NULL;
+}
 
 struct connections_options {
 	size_t max;                                              /* connections */

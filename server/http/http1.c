@@ -116,6 +116,7 @@ static void *begin(void *context, const char *target, struct MHD_Connection *mhd
 		&(struct incoming_options){ .budget = &intake_app(http1->options.intake)->memory,
 	                                    .gone = &call->connection->gone,
 	                                    .descriptor = call->connection->fd,
+	                                    .peer = connection_peer(call->connection),
 	                                    .finish = finish });
 	connection_enter(http1->options.connections, call->connection, CONNECTION_HEAD);
 	return call;

@@ -49,6 +49,7 @@ void http2_stream_begin(struct http2_stream *stream, struct http2_connection *co
 	               &(struct incoming_options){ .budget = &connection->memory,
 	                                           .gone = &stream->gone,
 	                                           .descriptor = connection->connection->fd,
+	                                           .peer = connection_peer(connection->connection),
 	                                           .finish = finish });
 	enter(stream, HTTP2_HEAD);
 }

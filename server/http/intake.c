@@ -71,12 +71,15 @@ static void finish(struct exchange *exchange)
  * Who sends is asked while the connection is surely open: a worker may still have a request
  * of one that was closed, and whose descriptor is another one's.
  */
-static void keep_peer(struct exchange *exchange, int descriptor)
+static void keep_peer(struct exchange *exchange, const struct incoming_options *options)
 {
 	struct sockaddr_storage peer = { 0 };
 	socklen_t length = sizeof(peer);
 
-	if (descriptor > 0 && getpeername(descriptor, (struct sockaddr *)&peer, &length) == 0)
+	if (options->peer)
+		memcpy(exchange->peer, options->peer, sizeof(exchange->peer));
+	else if (options->descriptor > 0 &&
+	         getpeername(options->descriptor, (struct sockaddr *)&peer, &length) == 0)
 		memcpy(exchange->peer, &peer, sizeof(exchange->peer));
 }
 
@@ -92,7 +95,7 @@ void incoming_begin(struct incoming *incoming, struct intake *intake,
 	exchange->arena = arena_pool_take(intake->arenas);
 	exchange->start_mono_ns = clock_mono_ns();
 	exchange->cancel.gone = options->gone;
-	keep_peer(exchange, options->descriptor);
+	keep_peer(exchange, options);
 	exchange->finish = finish;
 	http_response_init(&exchange->response, intake->app->memory.limit / 4);
 	body_init(&incoming->body, 0, 0, options->budget);

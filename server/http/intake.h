@@ -61,6 +61,7 @@ struct incoming_options {
 	struct budget *budget;    /* that its body counts in */
 	const _Atomic bool *gone; /* nobody waits for the answer */
 	int descriptor;           /* of its connection, asked now and never again; 0: none */
+	const void *peer; /* EXCHANGE_PEER_BYTES of address, in the place of asking; or NULL */
 	/* The response is complete; called by a worker or by whoever ends the exchange. */
 	void (*finish)(struct incoming *incoming);
 };

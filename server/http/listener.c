@@ -184,12 +184,51 @@ static bool wait_for_more(struct listener *listener, struct connection *connecti
 	       connection_watch(listener->options.connections, connection, EPOLLIN);
 }
 
+/* Plain HTTP, or noise, where TLS is expected: it is told so in words. */
+static void refuse_plain(struct listener *listener, struct connection *connection)
+{
+	static const char answer[] = "HTTP/1.1 400 Bad Request\r\n"
+				     "Content-Type: text/plain; charset=utf-8\r\n"
+				     "Content-Length: 52\r\n"
+				     "Connection: close\r\n\r\n"
+				     "this port speaks TLS: an address begins with https:\n";
+
+	(void)send(connection->fd, answer, sizeof(answer) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	connection->drains = true;
+	drop(listener, connection);
+}
+
+/* True: a connection in the clear, to be looked at further. */
+static bool is_clear(struct listener *listener, struct connection *connection, bool is_closed)
+{
+	unsigned char byte = 0;
+	ssize_t count;
+
+	if (!listener->options.tls || connection->is_secured)
+		return true;
+	count = recv(connection->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+	if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+		if (is_closed || !wait_for_more(listener, connection))
+			drop(listener, connection);
+	} else if (count <= 0) {
+		drop(listener, connection);
+	} else if (byte != TLS_FIRST_BYTE) {
+		refuse_plain(listener, connection);
+	} else {
+		tls_port_add(listener->options.tls, connection);
+	}
+	return false;
+}
+
 static void look(struct listener *listener, struct connection *connection, bool is_closed)
 {
 	char bytes[PREFACE_LENGTH];
-	const ssize_t count = recv(connection->fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
 	enum preface preface;
+	ssize_t count;
 
+	if (!is_clear(listener, connection, is_closed))
+		return;
+	count = recv(connection->fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
 	if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) {
 		drop(listener, connection);
 		return;

@@ -18,6 +18,7 @@
 #include "server/http/connections.h"
 #include "server/http/http1.h"
 #include "server/http/http2.h"
+#include "server/http/tls_port.h"
 
 struct listener;
 
@@ -27,6 +28,7 @@ struct listener_options {
 	struct connections *connections;
 	struct http1 *http1;
 	struct http2 *http2;
+	struct tls_port *tls; /* NULL: none, everybody speaks plainly */
 };
 
 /* Binds and starts to accept. */

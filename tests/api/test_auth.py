@@ -187,6 +187,7 @@ class Auth(unittest.TestCase):
             self.assertEqual(server.log_text().count("-auth.credentials-file=FILE"), 1)
         with Guarded(TEXT, "-server.http-listen-address=0.0.0.0") as server:
             self.assertNotIn("-auth.credentials-file=FILE", server.log_text())
+            self.assertEqual(server.log_text().count("credentials come in the clear"), 1)
         with harness.Server() as server:
             self.assertNotIn("-auth.credentials-file=FILE", server.log_text())
 

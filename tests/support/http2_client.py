@@ -67,14 +67,16 @@ class Stream:
 
 
 class Http2:
-    def __init__(self, port, settings=None, preface=PREFACE, timeout=60, window=None, buffer=None):
-        """settings are sent at once; window: bytes that the connection may have beyond 65535."""
+    def __init__(self, port, settings=None, preface=PREFACE, timeout=60, window=None, buffer=None, secure=None):
+        """secure: what makes a socket of TLS of a plain one; settings are sent at once; window: bytes that the connection may have beyond 65535."""
         self.socket = socket.socket()
         if buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
         self.socket.settimeout(timeout)
         self.socket.connect(("127.0.0.1", port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if secure:
+            self.socket = secure(self.socket)
         self.decoder, self.streams, self.next_id = hpack.Decoder(), {}, 1
         self.settings, self.own_window, self.peer_window = {}, 65535, 65535   # what we, and what it may still send
         self.pongs, self.goaways, self.block, self.rest = [], [], b"", b""

@@ -28,6 +28,21 @@ static void a_bucket_passes_its_burst_and_then_its_rate(void **state)
 	assert_false(rate_limit_take(limit, STR("a"), 1, RATE, BURST, now_ns));
 }
 
+static void to_ask_takes_nothing(void **state)
+{
+	CLEANUP(rate_limit_freep) struct rate_limit *limit = rate_limit_new();
+
+	(void)state;
+	assert_true(rate_limit_has(limit, STR("a"), 500, RATE, BURST, 0));
+	assert_false(rate_limit_has(limit, STR("a"), 501, RATE, BURST, 0));
+	assert_true(rate_limit_take(limit, STR("a"), 400, RATE, BURST, 0));
+	assert_true(rate_limit_has(limit, STR("a"), 100, RATE, BURST, 0));
+	assert_true(rate_limit_has(limit, STR("a"), 100, RATE, BURST, 0));
+	assert_false(rate_limit_has(limit, STR("a"), 101, RATE, BURST, 0));
+	assert_true(rate_limit_has(limit, STR("a"), 101, RATE, BURST, NS_PER_S));
+	assert_true(rate_limit_has(limit, STR("b"), 500, RATE, BURST, 0));
+}
+
 static void what_is_larger_than_the_burst_never_passes(void **state)
 {
 	CLEANUP(rate_limit_freep) struct rate_limit *limit = rate_limit_new();
@@ -83,6 +98,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_bucket_passes_its_burst_and_then_its_rate),
+		cmocka_unit_test(to_ask_takes_nothing),
 		cmocka_unit_test(what_is_larger_than_the_burst_never_passes),
 		cmocka_unit_test(tenants_do_not_share_a_bucket),
 		cmocka_unit_test(no_rate_is_no_limit),
