@@ -41,7 +41,8 @@ static void reload(const struct server_process *process)
 		if (options->config_file[0])
 			log_info("limits, retention, credentials and log level are reloaded");
 		else
-			log_info("credentials and certificate are reloaded; there is no -config.file");
+			log_info(
+				"credentials and certificate are reloaded; there is no -config.file");
 	}
 	notify_send("READY=1");
 }

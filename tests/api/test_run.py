@@ -373,7 +373,7 @@ class Stopped(unittest.TestCase):
         run = self.start()
         os.kill(run.collector_pid, signal.SIGHUP)
         run.process.send_signal(signal.SIGHUP)
-        harness.wait_until(lambda: "nothing to reload: there is no -config.file" in run.log_text(), 60, "options to be read")
+        harness.wait_until(lambda: "there is no -config.file" in run.log_text(), 60, "options to be read")
         self.goes_on(run)
 
 
