@@ -1,4 +1,4 @@
-"""A server that is killed under load has everything that it answered with 200, also while it makes blocks of it.
+"""A server that is killed under load has everything that it answered with 200, also while it makes blocks of it, and seals days.
 
     test_kill.py [KILLS]     (10)
 
@@ -106,6 +106,16 @@ class Kill(unittest.TestCase):
             harness.wait_until(lambda: server.metric("vramscope_store_compaction_backlog") == 0, 60, "all blocks")
             self.check(server, *asked)
             self.assertEqual(server.stop(), 0)
+
+    def test_and_those_while_days_are_sealed(self):
+        # Days that are over are sealed as soon as all of them is in blocks; late profiles go to the day's next file.
+        with harness.Server("-validation.reject-older-than=0", "-storage.compact-after=0", "-storage.seal-after=0") as server:
+            asked = self.kill_often(server, 2 * 86400)
+            harness.wait_until(lambda: server.metric("vramscope_store_sealed_windows") > 0, 60, "a sealed day")
+            harness.wait_until(lambda: server.metric("vramscope_store_sealed_windows") == server.metric("vramscope_store_windows"), 120, "all days")
+            self.check(server, *asked)
+            self.assertEqual(server.stop(), 0)
+            self.assertEqual(harness.vramscope("verify", server.store)[0], 0)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ PROFILES = 900
 TENANTS, DAYS = ("a", "b"), (0, 1, 2)
 TYPE, SETTINGS = "memory:alloc_space:bytes::", "settings.v1.SettingsService"
 OPTIONS = ("-validation.reject-older-than=0", "-auth.multitenancy-enabled=true", "-storage.max-bytes=1GiB")
+SEALS = ("-storage.compact-after=0", "-storage.seal-after=0")  # days that are over, as soon as all of them is in blocks
 
 
 def body(rng, number):
@@ -32,14 +33,14 @@ def body(rng, number):
 
 @unittest.skipUnless(os.path.exists(faults.LIBRARY), "VRAMSCOPE_DISK_FAULTS names no file")
 class PowerCut(unittest.TestCase):
-    def record(self, sync):
+    def record(self, sync, *options):
         """A server's life: gives the disk's trace, its folder, which is gone, and (bytes of the trace at the answer, tenant, day, number) of each profile.
 
         Now and then the tenant's setting becomes the number of the last profile; self.settings has (bytes of the trace, tenant, number).
         """
         rng, answered, self.settings = random.Random(1), [], []
         trace = os.path.join(self.folder, "trace")
-        with faults.FaultyServer(*OPTIONS, "-storage.sync=" + sync, trace=trace) as server:
+        with faults.FaultyServer(*OPTIONS, *options, "-storage.sync=" + sync, trace=trace) as server:
             for number in range(1, PROFILES + 1):
                 tenant, day = rng.choice(TENANTS), rng.choice(DAYS)
                 at = int(time.time()) - day * 86400
@@ -50,6 +51,8 @@ class PowerCut(unittest.TestCase):
                     answer = server.rpc("Set", {"setting": {"name": "number", "value": str(number)}}, SETTINGS, {"X-Scope-OrgID": tenant})
                     self.assertEqual(answer.status, 200, answer)
                     self.settings.append((os.path.getsize(trace), tenant, number))
+            if options == SEALS:  # all but today
+                harness.wait_until(lambda: server.metric("vramscope_store_sealed_windows") >= len(TENANTS) * (len(DAYS) - 1), 60, "sealed days")
             self.assertEqual(server.stop(), 0)
             shutil.copytree(server.disk, os.path.join(self.folder, "disk"))
             return trace, server.disk, answered
@@ -58,8 +61,8 @@ class PowerCut(unittest.TestCase):
         self.folder = tempfile.mkdtemp(prefix="vramscope-power-cut-")
         self.addCleanup(shutil.rmtree, self.folder)
 
-    def cuts(self, sync, judge):
-        trace, top, answered = self.record(sync)
+    def cuts(self, sync, judge, *options):
+        trace, top, answered = self.record(sync, *options)
         rng, size = random.Random(2), os.path.getsize(trace)
         at = sorted(rng.randrange(answered[0][0] // 2, size) for _ in range(CUTS))
         disk = power_cut.Disk(top)
@@ -105,6 +108,11 @@ class PowerCut(unittest.TestCase):
         def judge(found, before, _):
             self.assertEqual([profile for profile in before if profile[3] not in found], [])
         self.cuts("full", judge)
+
+    def test_nor_is_it_while_days_are_sealed(self):
+        def judge(found, before, _):
+            self.assertEqual([profile for profile in before if profile[3] not in found], [])
+        self.cuts("full", judge, *SEALS)
 
     def test_only_the_end_is_missing(self):
         """In each window: what is there is all that came before something that is there."""
